@@ -118,6 +118,9 @@ class Plan:
             checked = job.result() if job else check()
         self._modules.problems.update(checked.problems)
         noted = checked.noted
+        if not is_frugal:
+            troubled = sorted(marked.intersection(self._modules.problems))
+            noted += [path for path in troubled if self._modules.is_in_python_2(path)]
         if noted and inspection is None:
             inspection = self._inspection()
         if inspection is None:

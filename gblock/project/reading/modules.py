@@ -85,6 +85,8 @@ class Modules:
         """Summaries from another process."""
         self._summaries: dict[str, ModuleSummary] = {}
         self._unparsable: set[str] = set()
+        self._in_python_2: set[str] = set()
+        """Of these, the files whose declarations are known."""
         self._known = set(files)
         self._service: frozenset[str] = frozenset()
 
@@ -178,7 +180,7 @@ class Modules:
         self._data[path] = data
         for known in (self._summaries, self.problems, self._ahead, self._sizes):
             known.pop(path, None)
-        for names in (self._unparsable, self._surveyed, self._speaking):
+        for names in (self._unparsable, self._in_python_2, self._surveyed, self._speaking):
             names.discard(path)
         vars(self).pop("is_frugal", None)
         if searches and was_test != self.is_test(path):
@@ -263,6 +265,11 @@ class Modules:
         self.summary(path)
         return path not in self._unparsable
 
+    def is_in_python_2(self, path: str) -> bool:
+        """Return whether a file that cannot be parsed is in Python 2, so its names are known."""
+        self.summary(path)
+        return path in self._in_python_2
+
     def summaries(self, paths: list[str]) -> dict[str, bytes]:
         """Return the summaries of some files for another process, without unparsable files."""
         import pickle
@@ -290,6 +297,7 @@ class Modules:
 
         self._summaries[path] = hollow(path, self._summaries.get(path))
         self._unparsable.add(path)
+        self._in_python_2.discard(path)
 
     def is_read(self, path: str) -> bool:
         """Return whether a file has been summarized."""
@@ -312,7 +320,20 @@ class Modules:
             return summarize(path, data)
         except UNPARSABLE as error:
             self.problems[path] = _explained(error)
-        return None
+        return self._of_python_2(path, data)
+
+    def _of_python_2(self, path: str, data: bytes) -> ModuleSummary | None:
+        """Return the summary of a file in Python 2: its calls are not checked, others need it."""
+        from gblock.project.reading.python_2 import as_python_3
+        from gblock.project.reading.summarizing import summarize
+
+        try:
+            found = summarize(path, as_python_3(decode(data)))
+        except UNPARSABLE:
+            return None
+        self._unparsable.add(path)
+        self._in_python_2.add(path)
+        return found
 
     def compiles(self, path: str) -> bool:
         """Return whether a file's syntax is valid; if not, record a problem."""

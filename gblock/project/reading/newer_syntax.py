@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _HEADER = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+[ \t]*\[", re.MULTILINE)
 _TYPE = re.compile(r"^[ \t]*(type[ \t]+)(\w+)[ \t]*(\[|=(?!=))", re.MULTILINE)
@@ -29,7 +29,9 @@ _LONGEST = 4_000
 """Characters: longer contents of brackets are not read."""
 
 
-class _Edit(NamedTuple):
+class Replacement(NamedTuple):
+    """A replacement of a part of a text."""
+
     start: int
     end: int
     text: str
@@ -42,30 +44,43 @@ def older(text: str) -> str:
     in an f-string have other quotes (3.12), a template is an f-string (3.14), several types of an
     ``except`` get parentheses (3.14), and ``except*`` is ``except`` (3.11).
     """
-    text = _edited(text, _texts(text))
-    text = _edited(text, [*_parameters(text), *_aliases(text)])
+    text = edited(text, _texts(text))
+    text = edited(text, [*_parameters(text), *_aliases(text)])
     return _TYPES.sub(r"\1(\2)", _GROUP.sub(r"\1 ", text))
 
 
-def _edited(text: str, edits: list[_Edit]) -> str:
-    for edit in sorted(edits, reverse=True):
-        text = text[: edit.start] + edit.text + text[edit.end :]
-    return text
+def literals(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the start and the end of each string and comment of a file, and a string's prefix."""
+    position = 0
+    while (match := _TOKEN.search(text, position)) is not None:
+        position = match.end()
+        if match[2] is not None:
+            position = _end(text, position, match[2]) or position
+        yield match.start(), position, match[1] or ""
+
+
+def edited(text: str, edits: list[Replacement]) -> str:
+    """Return a text with some edits, which do not overlap."""
+    pieces, end = [], 0
+    for edit in sorted(edits):
+        pieces += [text[end : edit.start], edit.text]
+        end = edit.end
+    return "".join([*pieces, text[end:]])
 
 
 # -- type parameters
 
 
-def _parameters(text: str) -> list[_Edit]:
+def _parameters(text: str) -> list[Replacement]:
     """Return the edits that leave out the parameters of generic functions and classes."""
     return [
-        _Edit(match.end() - 1, end, _blank(text[match.end() - 1 : end]))
+        Replacement(match.end() - 1, end, _blank(text[match.end() - 1 : end]))
         for match in _HEADER.finditer(text)
         if (end := _closed(text, match.end(), ())) is not None
     ]
 
 
-def _aliases(text: str) -> list[_Edit]:
+def _aliases(text: str) -> list[Replacement]:
     """Return the edits that make assignments of ``type`` statements."""
     found = []
     for match in _TYPE.finditer(text):
@@ -75,7 +90,7 @@ def _aliases(text: str) -> list[_Edit]:
             sign = text.find("=", end) if end is not None else -1
         if sign >= 0 and "\n" not in text[match.start(1) : sign]:
             width = sign - match.start(1)
-            found.append(_Edit(match.start(1), sign, match[2].ljust(width)))
+            found.append(Replacement(match.start(1), sign, match[2].ljust(width)))
     return found
 
 
@@ -88,16 +103,16 @@ def _blank(text: str) -> str:
 # -- texts
 
 
-def _texts(text: str) -> list[_Edit]:
+def _texts(text: str) -> list[Replacement]:
     """Return the edits of f-strings and templates."""
-    edits: list[_Edit] = []
+    edits: list[Replacement] = []
     position = 0
     while (match := _TOKEN.search(text, position)) is not None:
         position = match.end()
         if match[2] is None:
             continue
         if _is_formatted(match[1]):
-            found: list[_Edit] = []
+            found: list[Replacement] = []
             end = _formatted(text, position, match[2], (match[2],), found)
             if end is not None:
                 edits += [*found, *_as_formatted(match)]
@@ -111,14 +126,14 @@ def _is_formatted(prefix: str) -> bool:
     return not {"f", "t"}.isdisjoint(prefix.lower())
 
 
-def _as_formatted(match: re.Match[str]) -> list[_Edit]:
+def _as_formatted(match: re.Match[str]) -> list[Replacement]:
     """Return the edit that makes an f-string of a template."""
     prefix = match[1].replace("t", "f").replace("T", "F")
-    return [_Edit(match.start(1), match.end(1), prefix)] if prefix != match[1] else []
+    return [Replacement(match.start(1), match.end(1), prefix)] if prefix != match[1] else []
 
 
 def _formatted(
-    text: str, start: int, quote: str, quotes: tuple[str, ...], edits: list[_Edit]
+    text: str, start: int, quote: str, quotes: tuple[str, ...], edits: list[Replacement]
 ) -> int | None:
     """Return the end of an f-string, None if it has none, and add the edits for what is in it.
 
@@ -133,7 +148,7 @@ def _formatted(
 
 
 def _closed(
-    text: str, start: int, quotes: tuple[str, ...], edits: list[_Edit] | None = None
+    text: str, start: int, quotes: tuple[str, ...], edits: list[Replacement] | None = None
 ) -> int | None:
     """Return the position after the bracket that closes an open one, None if there is none.
 
@@ -162,7 +177,7 @@ def _closed(
 
 
 def _text(
-    text: str, match: re.Match[str], quotes: tuple[str, ...], edits: list[_Edit]
+    text: str, match: re.Match[str], quotes: tuple[str, ...], edits: list[Replacement]
 ) -> int | None:
     """Return the end of a text in brackets, None if it has none, and add its edits."""
     quote, start = match[2], match.end()
@@ -178,14 +193,14 @@ def _text(
         return None
     last = end - len(quote)
     if own is None:  # a number, where no quotes are left
-        edits.append(_Edit(match.start(), end, "0" * (end - match.start())))
+        edits.append(Replacement(match.start(), end, "0" * (end - match.start())))
         return end
     if own != quote:
-        edits += [_Edit(match.start(2), start, own), _Edit(last, end, own)]
+        edits += [Replacement(match.start(2), start, own), Replacement(last, end, own)]
     between = text[start:last]
     if quotes and not _is_formatted(match[1]):
         plain = re.sub(r"""[\\"']""", "x", between)
-        edits += [_Edit(start, last, plain)] if plain != between else []
+        edits += [Replacement(start, last, plain)] if plain != between else []
     return end
 
 

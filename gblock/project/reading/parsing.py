@@ -75,6 +75,20 @@ def parsed(text: str | bytes) -> ast.Module | None:
         return None
 
 
+def parsed_as_either(text: str | bytes) -> ast.Module | None:
+    """Return the tree of a file that may be in Python 2, None if it cannot be parsed."""
+    tree = parsed(text)
+    if tree is None:
+        from gblock.project.reading.python_2 import as_python_3
+
+        try:
+            written = decode(text) if isinstance(text, bytes) else text
+        except (SyntaxError, UnicodeDecodeError):
+            return None
+        tree = parsed(as_python_3(written))
+    return tree
+
+
 def comments(text: str) -> tuple[list[TokenInfo], bool]:
     """Return the comments of a text, and whether all of it could be tokenized."""
     import tokenize

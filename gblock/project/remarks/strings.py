@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gblock.project.names.partial_texts import Text
 from gblock.project.reading.modules import Modules
-from gblock.project.reading.parsing import parsed
+from gblock.project.reading.parsing import parsed_as_either
 from gblock.project.reading.positions import column
 from gblock.project.remarks.remark import Span
 
@@ -29,7 +29,7 @@ class Strings:
     def tree(self, path: str) -> ast.Module | None:
         """Return a file's tree, None if it cannot be parsed."""
         if path not in self._trees:
-            self._trees[path] = parsed(self.modules.data(path))
+            self._trees[path] = parsed_as_either(self.modules.data(path))
         return self._trees[path]
 
     def located(self, text: Text) -> tuple[ast.expr, tuple[int, int]] | None:
