@@ -46,6 +46,13 @@ class ImportedValues:
             symbol = self.inference.catalog.canonical(f"{module}.{name}" if name else module)
             held = self.inference.catalog.attributes.get(symbol)
             return frozenset([v.instance(held) if held else v.external(symbol)])
+        found = self._of_file(path, module, name, importer)
+        for other in self.modules.others(module, level, importer):
+            found |= self._of_file(other, module, name, importer)
+        return found
+
+    def _of_file(self, path: str, module: str, name: str | None, importer: str) -> Values:
+        """Return what an import binds if it means one file."""
         if name is None:
             return self.file(path)
         if not self.modules.is_module(path):

@@ -11,6 +11,7 @@ import os
 import re
 
 from gblock.project.reading.contents import content
+from gblock.project.reading.images import copies, is_dockerfile
 from gblock.project.reading.tree import LARGEST, Tree
 
 TYPE_CHECKING = False
@@ -138,4 +139,26 @@ def mention(tree: Tree, words: tuple[bytes, ...]) -> str | None:
         data = content(path)
         if any(word in data for word in words):
             return path
+        for source, _ in renamed(tree, path, data.decode(errors="replace")):
+            if any(word in content(source) for word in words):
+                return source
     return None
+
+
+def renamed(tree: Tree, filename: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield the files that an image gives another name, each with it, if a file is a Dockerfile.
+
+    Args:
+        tree: The repository's files.
+        filename: The file: ``COPY uwsgi.ini.prod uwsgi.ini``.
+        text: Its text.
+    """
+    directory, own = os.path.split(filename)
+    for copied in copies(text) if is_dockerfile(own) else ():
+        source, name = copied.source.lstrip("/"), os.path.basename(copied.target)
+        for context in (directory, tree.root):
+            path = os.path.normpath(os.path.join(context, source))
+            if path in tree:
+                if name not in ("", ".", "..", os.path.basename(path)):
+                    yield path, name
+                break

@@ -341,10 +341,13 @@ class ImportGraph:
         text = module.decode(errors="replace").replace(" ", "")
         name = text.lstrip(".")
         depth = name.count(".") if name == text else None
-        found = self.modules.resolve(name, len(text) - len(name), path)
+        level = len(text) - len(name)
+        found = self.modules.resolve(name, level, path)
         if found is None:
             return []
-        targets: list[tuple[str, int | None]] = []
+        targets: list[tuple[str, int | None]] = [
+            *((other, depth) for other in self.modules.others(name, level, path))
+        ]
         if self.modules.is_module(found) and found != path:
             targets.append((found, depth))
         if found.endswith("__init__.py"):
@@ -366,8 +369,9 @@ class ImportGraph:
             if words:
                 name = words[0].decode(errors="replace")
                 found = self.modules.resolve(name, 0, path)
-                if found is not None and self.modules.is_module(found) and found != path:
-                    targets.append((found, name.count(".")))
+                for one in (found, *self.modules.others(name, 0, path)):
+                    if one is not None and self.modules.is_module(one) and one != path:
+                        targets.append((one, name.count(".")))
         return targets
 
     @cached_property

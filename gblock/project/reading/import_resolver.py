@@ -7,6 +7,7 @@ import re
 import sys
 from functools import cached_property
 
+from gblock.project.reading.images import Images
 from gblock.project.reading.testcode import is_test
 
 TYPE_CHECKING = False
@@ -66,6 +67,8 @@ class ImportResolver:
         self._known = known
         self._bytes = bytes_of
         self._resolved: dict[tuple[str, str], str | None] = {}
+        self._others: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._images = Images(roots[-1])
         self._starts: dict[str, str | None] = {}
         self._used_as_package: dict[str, bool] = {}
         self._by_tail: dict[str, list[str]] = {}
@@ -84,6 +87,7 @@ class ImportResolver:
     def forget(self) -> None:
         """Forget what depends on the bytes of files, and on which there are."""
         self._resolved.clear()
+        self._others.clear()
         self._starts.clear()
         self._used_as_package.clear()
         vars(self).pop("_added", None)
@@ -123,8 +127,24 @@ class ImportResolver:
             return self.inside(directory, module)
         key = (directory, module)
         if key not in self._resolved:
-            self._resolved[key] = self._absolute(module, directory)
+            found = self._absolute(module, directory)
+            if found is None and module.partition(".")[0] not in sys.stdlib_module_names:
+                copied = self._copied(module, importer)
+                found, self._others[key] = next(iter(copied), None), (*copied[1:],)
+            self._resolved[key] = found
         return self._resolved[key]
+
+    def others(self, module: str, level: int, importer: str) -> tuple[str, ...]:
+        """Return the further files that an import means in other images of the project.
+
+        Args:
+            module: The dotted name behind ``from`` or ``import``.
+            level: The number of leading dots.
+            importer: The file that imports.
+        """
+        if level or self.resolve(module, level, importer) is None:
+            return ()
+        return self._others.get((os.path.dirname(importer), module), ())
 
     def inside(self, directory: str, module: str) -> str | None:
         """Return the file or directory of a dotted name below a directory."""
@@ -300,15 +320,30 @@ class ImportResolver:
 
     def _unique(self, module: str) -> str | None:
         """Return the only file whose path ends in a dotted name and whose packages start there."""
+        found = self._ending(module)
+        return found[0] if len(found) == 1 and "." in module else None
+
+    def _copied(self, module: str, importer: str) -> list[str]:
+        """Return the files of a name that images hold beside the importer, in each another one."""
+        first, depth = module.partition(".")[0], module.count(".") + 1
+        found = []
+        for path in self._ending(module):
+            package = os.path.join(self._package_root(path, depth), first)
+            held = package if path.startswith(os.path.join(package, "")) else path
+            if self._images.hold(held, importer):
+                found.append(path)
+        return found
+
+    def _ending(self, module: str) -> list[str]:
+        """Return the files whose paths end in a dotted name and whose packages start there."""
         parts = module.split(".")
         tail = os.sep + os.path.join(*parts)
-        found = [
+        return [
             path
             for path in self._by_tail.get(parts[-1], ())
             if path.endswith((tail + ".py", tail + os.sep + "__init__.py"))
             and self._package_root(path, len(parts)) not in self._packages
         ]
-        return found[0] if len(found) == 1 and len(parts) > 1 else None
 
     def _package_root(self, path: str, depth: int) -> str:
         if os.path.basename(path) == "__init__.py":

@@ -427,6 +427,16 @@ class Modules:
         """
         return self._imports.resolve(module, level, importer)
 
+    def others(self, module: str, level: int, importer: str) -> tuple[str, ...]:
+        """Return the further files that an import means in other images of the project.
+
+        Args:
+            module: The dotted name behind ``from`` or ``import``.
+            level: The number of leading dots.
+            importer: The file that imports.
+        """
+        return self._imports.others(module, level, importer)
+
     def inside(self, directory: str, module: str) -> str | None:
         """Return the file or directory of a dotted name below a directory."""
         return self._imports.inside(directory, module)

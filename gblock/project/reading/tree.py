@@ -53,6 +53,8 @@ class Tree:
         self.files: list[str] = []
         self.outside: list[str] = []
         """Links that lead out of the repository; they are no files of it."""
+        self.renamed: dict[str, str] = {}
+        """Files by the names that images give them."""
         excluded = Patterns(base or root, exclude) if exclude else None
         self._walk(excluded, matters)
 
@@ -96,12 +98,12 @@ class Tree:
                             continue
                     found.append(path)
 
-    def __getstate__(self) -> tuple[str, str, list[str]]:
+    def __getstate__(self) -> tuple[str, str, list[str], dict[str, str]]:
         """Return the state for pickling: one joined text is far faster than many."""
-        return self.root, "\0".join(self.files), self.outside
+        return self.root, "\0".join(self.files), self.outside, self.renamed
 
-    def __setstate__(self, state: tuple[str, str, list[str]]) -> None:
-        self.root, joined, self.outside = state
+    def __setstate__(self, state: tuple[str, str, list[str], dict[str, str]]) -> None:
+        self.root, joined, self.outside, self.renamed = state
         self.files = joined.split("\0") if joined else []
 
     @cached_property
@@ -126,8 +128,10 @@ class Tree:
             directory: The directory to look in first.
         """
         name = os.path.basename(written)
-        if not name or "\0" in written or name not in self._by_name:
+        if not name or "\0" in written:
             return None
+        if name not in self._by_name:
+            return self.renamed.get(name)
         candidates = self._by_name[name]
         for base in (directory, self.root):
             path = os.path.normpath(os.path.join(base, written))

@@ -519,10 +519,11 @@ class Triage:
         for module, names in lines:
             text = module.decode()
             stripped = text.lstrip(".")
-            target = self.modules.resolve(stripped, len(text) - len(stripped), path)
+            level = len(text) - len(stripped)
+            target = self.modules.resolve(stripped, level, path)
             if target is None:
                 continue
-            found.add(target)
+            found.update((target, *self.modules.others(stripped, level, path)))
             if target.endswith("__init__.py"):
                 for name in re.findall(_WORD, names):
                     inner = self.modules.inside(os.path.dirname(target), name.decode())
@@ -533,7 +534,14 @@ class Triage:
     def _plainly_imported(self, lines: Iterable[bytes], path: str) -> set[str]:
         """Return the files that lines ``import names`` mean."""
         names = [name for words in lines for name in re.findall(_DOTTED, words)]
-        found = {self.modules.resolve(name.decode(), 0, path) for name in names}
+        found = {
+            one
+            for name in names
+            for one in (
+                self.modules.resolve(name.decode(), 0, path),
+                *self.modules.others(name.decode(), 0, path),
+            )
+        }
         return {target for target in found if target is not None}
 
 

@@ -66,10 +66,8 @@ class Deployment(Repository):
         for path, _ in formats.candidates(self.tree.outside):
             self.notes.append(Note(path, "leads outside the repository and was not read"))
         for path, name in formats.candidates(self.tree.files):
-            try:
-                self._read(path, name)
-            except UnreadableError as error:
-                self.notes.append(Note(path, error.message, error.row))
+            self._try(path, name)
+        self._rename()
         placed = [self._placed(self._with_maps(one)) for one in self.commands]
         self.commands = resolved(placed, self.tree)
 
@@ -99,6 +97,22 @@ class Deployment(Repository):
         except OSError as error:
             self.notes.append(Note(path, f"cannot be read: {error.strerror}"))
             return None
+
+    def _try(self, path: str, name: str) -> None:
+        """Read a file, and record if it does not have the format of its name."""
+        try:
+            self._read(path, name)
+        except UnreadableError as error:
+            self.notes.append(Note(path, error.message, error.row))
+
+    def _rename(self) -> None:
+        """Read the files to which an image gives the name of a format."""
+        for holder, text in [*self._texts.items()]:
+            for path, name in formats.renamed(self.tree, holder, text or ""):
+                self.tree.renamed.setdefault(name, path)
+                if path not in self._texts:
+                    for _, bare in formats.candidates((name,)):
+                        self._try(path, bare)
 
     def _read(self, path: str, name: str) -> None:
         if "." not in name and not self._is_read_by_name(path, name):
