@@ -437,6 +437,19 @@ def test_what_packages_without_blockers_do_with_objects_is_known(tmp_path):
     }
 
 
+@pytest.mark.parametrize(("pinned", "count"), [("0.10.4", 0), ("0.11", 0), ("0.16.1", 1)])
+def test_old_versions_of_werkzeug_hash_with_few_rounds(run, pinned, count):
+    files = {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+        "requirements.txt": f"gevent\nWerkzeug=={pinned}\n",
+        "app.py": "from flask import Flask, request\nfrom werkzeug import security\n"
+        "app = Flask(__name__)\n\n"
+        '@app.route("/")\ndef index():\n'
+        '    return security.generate_password_hash(request.form["password"])\n',
+    }
+    assert count == len(run(files).diagnostics)
+
+
 @pytest.mark.parametrize(
     ("pinned", "count"), [("24.11.1", 0), ("25.5.1", 0), ("25.8.1", 1), ("26.9.0", 1)]
 )

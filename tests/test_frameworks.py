@@ -2603,6 +2603,37 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "authlib": (
+        "request",
+        "",
+        """
+        from authlib.oauth2.rfc6749 import grants
+        class Check(grants.ResourceOwnerPasswordCredentialsGrant):
+            def authenticate_user(self, *given): CALL
+        """,
+        {},
+    ),
+    "authlib-tokens": (
+        "request",
+        "",
+        """
+        from authlib.oauth2.rfc6750 import BearerTokenValidator
+        class Check(BearerTokenValidator):
+            def authenticate_token(self, *given): CALL
+        """,
+        {},
+    ),
+    "nmoscommon": (
+        "request",
+        "",
+        """
+        from nmoscommon.webapi import WebAPI, route
+        class Orders(WebAPI):
+            @route("/orders")
+            def show(self): CALL
+        """,
+        {},
+    ),
     "tastypie": (
         "request",
         "",

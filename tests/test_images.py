@@ -1,4 +1,4 @@
-"""What Dockerfiles copy: packages from several directories, and settings under other names."""
+"""Dockerfiles: packages that they copy from several directories, and files that they rename."""
 
 from __future__ import annotations
 
