@@ -13,6 +13,7 @@ from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.readiness import Readiness
 from gblock.project.calls.repetition import adding_up, handled, repeated
+from gblock.project.calls.unreachable import Unreachable
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.unknowns import cause
@@ -111,6 +112,7 @@ class Sites:
         self.cooperation = cooperation
         self.readiness = Readiness(inference)
         self._absence = Absence(inference.modules)
+        self._unreachable = Unreachable(inference.modules)
         catalog = inference.catalog
         self.verbs = {symbol.rpartition(".")[2] for symbol in catalog.by_symbol}
         self.verbs.update(
@@ -243,7 +245,9 @@ class Sites:
 
     def _site(self, call: AnyCall, path: str, kept: set[str]) -> Site | None:
         site = self._any_site(call, path, kept)
-        return None if site is not None and self._absence.contains(call, path) else site
+        if site is None or self._absence.contains(call, path):
+            return None
+        return None if self._unreachable.contains(call, path) else site
 
     def _any_site(self, call: AnyCall, path: str, kept: set[str]) -> Site | None:
         place = Place(path, call.scope, call.path)

@@ -1,0 +1,134 @@
+"""Code that never runs: below a flag of its function that is set once, to the other value."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from gblock.project.reading.modules import Modules
+from gblock.project.reading.parsing import parsed
+from gblock.project.reading.summary import AnyCall
+
+_MAY_HAVE = re.compile(rb"[ \t]=[ \t]*(?:False|True|None)\b|\b(?:if|while)[ \t]+(?:False|0|None)\b")
+_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+class Unreachable:
+    """Finds the calls that never run.
+
+    Args:
+        modules: The project's files.
+    """
+
+    def __init__(self, modules: Modules) -> None:
+        self.modules = modules
+        self._rows: dict[str, list[tuple[int, int]]] = {}
+
+    def contains(self, call: AnyCall, path: str) -> bool:
+        """Return whether a call is in a branch that no run takes."""
+        if path not in self._rows:
+            self._rows[path] = self._found(path)
+        return any(first <= call.row <= last for first, last in self._rows[path])
+
+    def _found(self, path: str) -> list[tuple[int, int]]:
+        """Return the first and the last row of each branch that no run takes."""
+        data = self.modules.data(path)
+        tree = parsed(data) if _MAY_HAVE.search(data) else None
+        if tree is None:
+            return []
+        found = [*_branches(_own(tree), {})]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                own = [*_own(node)]
+                found += _branches(own, _flags(node, own))
+        return [(one[0].lineno, one[-1].end_lineno or one[-1].lineno) for one in found]
+
+
+def _own(scope: ast.Module | _Function) -> Iterator[ast.AST]:
+    """Yield the nodes of a scope, without those of the scopes in it."""
+    waiting: list[ast.AST] = list(scope.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _branches(
+    nodes: Iterator[ast.AST] | list[ast.AST], flags: dict[str, object]
+) -> Iterator[list[ast.stmt]]:
+    """Yield the branches of a scope's statements that no run takes.
+
+    Args:
+        nodes: The nodes of the scope.
+        flags: The names with one value.
+    """
+    for node in nodes:
+        if isinstance(node, ast.If | ast.While):
+            holds = _holds(node.test, flags)
+            if holds is False and node.body:
+                yield node.body
+            if holds and isinstance(node, ast.If) and node.orelse:
+                yield node.orelse
+
+
+def _flags(function: _Function, own: list[ast.AST]) -> dict[str, object]:
+    """Return the names of a function that one statement sets, to True, False or None.
+
+    Args:
+        function: The function.
+        own: Its nodes.
+    """
+    set_to: dict[str, list[object]] = {}
+    for node in own:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    set_to.setdefault(target.id, []).append(node.value.value)
+    bound: list[str] = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.append(node.id)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            bound += [*node.names, *node.names]
+        elif isinstance(node, ast.arg):
+            bound.append(node.arg)
+        elif isinstance(node, ast.alias):
+            bound.append((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            bound.append(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            bound.append(node.rest)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound.append(node.name)
+    return {
+        name: values[0]
+        for name, values in set_to.items()
+        if bound.count(name) == 1 and (values[0] is None or isinstance(values[0], bool))
+    }
+
+
+def _holds(test: ast.expr, flags: dict[str, object]) -> bool | None:
+    """Return whether a test holds in every run or in none, None if it depends on the run."""
+    if isinstance(test, ast.Name):
+        return bool(flags[test.id]) if test.id in flags else None
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _holds(test.operand, flags)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        decides = isinstance(test.op, ast.Or)
+        parts = [_holds(one, flags) for one in test.values]
+        if decides in parts:
+            return decides
+        return None if None in parts else not decides
+    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name):
+        (operator, *more), (other, *_) = test.ops, test.comparators
+        is_none = isinstance(other, ast.Constant) and other.value is None and not more
+        if is_none and test.left.id in flags and isinstance(operator, ast.Is | ast.IsNot):
+            return (flags[test.left.id] is None) == isinstance(operator, ast.Is)
+    return None
