@@ -2634,6 +2634,18 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "disco": (
+        "greenlet",
+        "",
+        """
+        from disco.bot import Plugin as Base
+        class Plugin(Base): pass
+        class Orders(Plugin):
+            @Plugin.command("place", "<count:int>")
+            def place(self, event, count): CALL
+        """,
+        {},
+    ),
     "tastypie": (
         "request",
         "",
