@@ -1195,3 +1195,50 @@ def test_a_constant_chooses_what_a_function_returns(tmp_path, text, expected):
     inference = inferring(tmp_path, {"main.py": HEAD + text})
 
     assert expected == symbols(inference, tmp_path / "main.py")[-1][1]
+
+
+HIERARCHIES = {
+    "a diamond": "class A: pass\nclass B(A): pass\nclass C(A): pass\nclass X(B, C): pass\n",
+    "a mixin with a base": (
+        "class M0: pass\nclass M(M0): pass\nclass A: pass\nclass B(A): pass\nclass X(M, B): pass\n"
+    ),
+    "a deep base first": (
+        "class R: pass\nclass A(R): pass\nclass B(A): pass\nclass C(R): pass\nclass X(B, C): pass\n"
+    ),
+    "two diamonds": (
+        "class A: pass\nclass B(A): pass\nclass C(A): pass\nclass D(B, C): pass\n"
+        "class E(C): pass\nclass X(D, E): pass\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", HIERARCHIES.values(), ids=HIERARCHIES)
+def test_bases_are_in_the_order_in_which_python_looks_them_up(tmp_path, text):
+    inference = inferring(tmp_path, {"a.py": text})
+    names: dict[str, type] = {}
+    exec(text, names)
+    path = str(tmp_path / "a.py")
+    scopes = inference.modules.summary(path).scopes
+    numbers = {scope.name: number for number, scope in enumerate(scopes)}
+    found = inference.classes.ancestry(path, numbers["X"])
+    assert [scopes[one.scope].name for one in found] == [
+        one.__name__ for one in names["X"].__mro__[:-1]
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A: pass\nclass B(A): pass\nclass X(A, B): pass\n",
+        "class A(B): pass\nclass B(A): pass\nclass X(A): pass\n",
+        "class X(X): pass\n",
+    ],
+)
+def test_an_order_that_python_refuses_has_each_base_once(tmp_path, text):
+    inference = inferring(tmp_path, {"a.py": text})
+    path = str(tmp_path / "a.py")
+    scopes = inference.modules.summary(path).scopes
+    for number in range(1, len(scopes)):
+        found = inference.classes.ancestry(path, number)
+        assert len(found) == len(set(found))
+        assert found[0].scope == number

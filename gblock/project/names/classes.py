@@ -358,17 +358,37 @@ class Classes:
         return found
 
     def ancestry(self, path: str, index: int) -> list[ScopeValue | SymbolValue]:
-        """Return a class and all its bases, nearest first, each once."""
+        """Return a class and all its bases, each once, in the order in which Python looks them up.
+
+        Where Python would refuse that order, the bases of the first come before the others.
+        """
         known = self._ancestries.get((path, index))
         if known is not None:
             return known
-        order: list[ScopeValue | SymbolValue] = [v.ScopeValue(v.CLASS, path, index)]
-        for value in order:
-            if value.kind == v.CLASS:
-                order.extend(b for b in self.bases(value.path, value.scope) if b not in order)
+        order = self._linear(v.ScopeValue(v.CLASS, path, index), {})
         if all(one.kind != v.CLASS or (one.path, one.scope) in self._bases for one in order):
             self._ancestries[path, index] = order
         return order
+
+    def _linear(
+        self,
+        one: ScopeValue | SymbolValue,
+        done: dict[ScopeValue | SymbolValue, list[ScopeValue | SymbolValue]],
+    ) -> list[ScopeValue | SymbolValue]:
+        """Return a class and its bases, in order.
+
+        Args:
+            one: The class.
+            done: The results for other classes; a class that is its own base has none there.
+        """
+        if one.kind != v.CLASS:
+            return [one]
+        if one not in done:
+            done[one] = [one]
+            bases = list(dict.fromkeys(self.bases(one.path, one.scope)))
+            waiting = [[x for x in self._linear(base, done) if x != one] for base in bases]
+            done[one] = [one, *_merged([*waiting, bases])]
+        return done[one]
 
     def methods(self, value: Value) -> list[str]:
         """Return the names of the functions of a module, or of a class and its bases, sorted."""
@@ -556,3 +576,16 @@ class Classes:
             if "__init__" in summary.scopes[base.scope].bindings:
                 return set()
         return set()
+
+
+def _merged(sequences: list[list[ScopeValue | SymbolValue]]) -> list[ScopeValue | SymbolValue]:
+    """Return the members of some sequences, each once and after all that precede it in one."""
+    found: list[ScopeValue | SymbolValue] = []
+    waiting = [one for one in sequences if one]
+    while waiting:
+        heads = [one[0] for one in waiting]
+        free = (x for x in heads if not any(x in one[1:] for one in waiting))
+        head = next(free, heads[0])
+        found.append(head)
+        waiting = [rest for one in waiting if (rest := [x for x in one if x != head])]
+    return found
