@@ -2064,3 +2064,35 @@ def test_a_console_script_patches_by_way_of_functions(project, files, gevent):
     found = [p for p in project({**THROUGH, **files}).all() if p.kind == "console script"]
 
     assert [gevent] == [process.runs_on_gevent for process in found]
+
+
+TEMPLATED = {
+    "a value": ("worker_class = 'gevent'\n", "gevent"),
+    "of Jinja": ("{% if LOG %}\nx = 1\n{% endif %}\nworker_class = '{{ KIND }}'\n", "gevent"),
+    "with a default": ("worker_class = '{{ OTHER | default(\"gevent\") }}'\n", "gevent"),
+    "of a shell": ('worker_class = "$KIND"\n', "gevent"),
+    "of a shell with a default": ('worker_class = "${OTHER:-gevent}"\n', "gevent"),
+    "another": ("worker_class = 'sync'\n", "sync"),
+    "a variable that nothing sets": ("worker_class = '{{ OTHER }}'\n", ""),
+    "none": ("bind = '{{ BIND }}'\n", ""),
+}
+
+
+@pytest.mark.parametrize(("text", "kind"), TEMPLATED.values(), ids=TEMPLATED)
+@pytest.mark.parametrize("ending", [".j2", ".template", ".tmpl"])
+def test_settings_of_gunicorn_may_be_a_template(project, ending, text, kind):
+    files = {
+        "Dockerfile": "FROM python\nENV KIND=gevent\n"
+        "CMD gunicorn --config /etc/shop/gunicorn.conf shop:app\n",
+        "requirements.txt": "gevent\n",
+        f"conf/gunicorn.conf{ending}": text,
+        "shop.py": "app = print\n",
+    }
+    (one,) = [x for x in project(files).all() if x.kind == "gunicorn"]
+    expected = {
+        "gevent": ("yes", f"worker class gevent in gunicorn.conf{ending}"),
+        "sync": ("no", f"worker class sync in gunicorn.conf{ending}"),
+    }
+    assert (one.runs_on_gevent, one.why) == expected.get(
+        kind, ("unknown", "its settings stand elsewhere")
+    )

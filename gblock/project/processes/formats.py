@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     from gblock.lean import NamedTuple
 
-_TEMPLATES = (".jnj", ".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".template", ".in", ".erb")
+TEMPLATES = (".jnj", ".j2", ".jinja", ".jinja2", ".tmpl", ".tpl", ".template", ".in", ".erb")
 """Endings that make a file a template of another."""
 
 
@@ -122,8 +122,8 @@ def of(name: str, data: bytes) -> DeploymentFormat | None:
 
 
 def _bare_name(name: str) -> str:
-    if name.endswith(_TEMPLATES):
-        for ending in _TEMPLATES:
+    if name.endswith(TEMPLATES):
+        for ending in TEMPLATES:
             name = name.removesuffix(ending)
     return "" if name.endswith("ignore") else name  # Dockerfile.dockerignore
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gblock.project.processes.deployment import Deployment, EntryPoint
 from gblock.project.processes.deployment.paste import PasteSettings
+from gblock.project.processes.formats import TEMPLATES
 from gblock.project.processes.program import Program, option, subcommand
 from gblock.project.processes.server_start import EvidenceReader, ServerStart
 from gblock.project.processes.servers import (
@@ -30,6 +31,15 @@ _FLASK_OPTIONS = ("-A", "--app", "-e", "--env-file")
 """flask's options before the command that take a value."""
 _FLASK_COMMANDS = frozenset("assets babel db fab openapi roles routes shell spec users".split())
 """The commands of Flask and of its extensions that do their work and end."""
+_WORKER_CLASS = re.compile(
+    r"""^[ \t]*worker_class[ \t]*=[ \t]*["']?((?:\{\{[^}\n]*\}\}|[^"'\s#])+)""", re.MULTILINE
+)
+"""A setting in a template, which is no Python."""
+_VARIABLE = re.compile(
+    r"""\{\{-?[ \t]*(\w+)(?:[ \t]*\|[ \t]*default\(["']([\w.]+)["'].*?\))?[^}]*\}\}"""
+    r"""|\$\{?(\w+)(?::?-([\w.]+))?\}?"""
+)
+"""``{{ NAME | default("gevent") }}``, ``${NAME:-gevent}``"""
 _ELSEWHERE = "its settings stand elsewhere"
 """The reason for a server whose settings are no file of the repository."""
 _TEST_RUNNERS = ("pytest", "py.test", "tox", "nox", "nosetests", "unittest", "trial")
@@ -197,7 +207,14 @@ class Invocations:
         ):
             return None  # `--version`, or no arguments
         imported = written is not None and written.startswith("python:")
+        kind, template = ("", "")
+        if written is not None and config is None:
+            kind, template = self._of_template(written, program)
+        if kind and option(arguments, "-k", "--worker-class") is None:
+            program = program._replace(arguments=("-k", kind, *program.arguments))
         server = self.servers.gunicorn(program, config, imported=imported)
+        if kind:
+            server = server._replace(why=f"{server.why} in {os.path.basename(template)}")
         is_elsewhere = written is not None and config is None and server.why == DEFAULT_WORKER
         if is_elsewhere and "gevent" in self.deployment.requirements:
             server = server._replace(gevent=UNKNOWN, why=_ELSEWHERE)
@@ -210,6 +227,27 @@ class Invocations:
             return None
         self.modules.add(path)
         return path
+
+    def _of_template(self, written: str, program: Program) -> tuple[str, str]:
+        """Return the worker class in the template of a settings file, and the template.
+
+        A variable has the value that the command, or a file that starts processes, gives it.
+        """
+        for ending in TEMPLATES:
+            name = f"{written.removeprefix('file:')}{ending}"
+            path = self.deployment.tree.find(name, program.command.home)
+            text = self.deployment.text(path) if path is not None else None
+            match = _WORKER_CLASS.search(text) if text is not None else None
+            if path is None or match is None:
+                continue
+            variable = _VARIABLE.fullmatch(match[1])
+            if variable is None:
+                return match[1], path
+            named, default = variable[1] or variable[3], variable[2] or variable[4] or ""
+            given = [value for value, _ in self.deployment.values_of(named)]
+            kinds = [program.command.variables.get(named, ""), *given, default]
+            return next(filter(None, kinds), ""), path
+        return "", ""
 
     def _beside(self, program: Program) -> str | None:
         """Return gunicorn's settings in the directory that its application is imported from.
