@@ -9,6 +9,7 @@ import pytest
 from harness import check, inferring
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from gblock.config import Config
 from gblock.project.reading.parsing import UNPARSABLE
@@ -65,13 +66,13 @@ def test_what_both_mean_is_left_alone(text):
     assert as_python_3(text) == text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from([written for written, _ in WRITTEN.values()]), min_size=1))
 def test_statements_of_python_2_are_read_together(parts):
     assert ast.parse(as_python_3("\n".join(parts) + "\n"))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(
         st.sampled_from(
