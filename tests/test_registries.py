@@ -563,6 +563,29 @@ FOLLOWED = {
             """,
         "main": ("", "handlers.process(x)"),
     },
+    "singledispatch by map": {
+        "handlers": """
+            from functools import singledispatch
+            @singledispatch
+            def process(x): pass
+            @process.register
+            def _(x: int): CALL
+            """,
+        "main": ("", "list(map(handlers.process, x))"),
+    },
+    "singledispatch as an argument": {
+        "handlers": """
+            from functools import singledispatch
+            @singledispatch
+            def process(x): pass
+            @process.register(int)
+            def place(x): CALL
+            def each(do, rows):
+                for row in rows:
+                    do(row)
+            """,
+        "main": ("", "handlers.each(handlers.process, x)"),
+    },
     "partial in a table": {
         "handlers": """
             from functools import partial

@@ -552,9 +552,10 @@ class Callers:
         return callee if is_computed else None
 
     def _dispatching(self, summary: ModuleSummary, index: int) -> list[Caller]:
-        """Return the callers of the generic function that a function is an implementation of.
+        """Return the generic function that a function is an implementation of.
 
         ``@process.register(Order)``, where ``process`` is a `functools.singledispatch` function.
+        What runs the generic function runs the implementation, a call as well as ``map(process)``.
         """
         scope = summary.scopes[index]
         place = Place(summary.filename, scope.parent, scope.path)
@@ -568,7 +569,8 @@ class Callers:
                     generic = self.modules.summary(value.path).scopes[value.scope]
                     names = {last_name(without_arguments(one)) for one in generic.decorators}
                     if names & _GENERIC:
-                        found += self.of(value.path, value.scope)
+                        row = generic.rows[0]
+                        found.append(Caller(value.path, value.scope, (), row, is_certain=True))
         return found
 
     def _decorated(self, summary: ModuleSummary, index: int) -> list[Caller]:
