@@ -183,6 +183,34 @@ def test_what_only_a_type_checker_sees_gives_way_to_what_runs(tmp_path, text):
     assert_exactly(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("connection", "waits"),
+    [
+        ("con", True),
+        ("shop.con", True),
+        ("shop._con", True),
+        ("None", False),
+        ("engine", False),
+        ("con if x else engine", False),
+    ],
+)
+def test_a_class_is_demanded_of_what_is_not_none(tmp_path, connection, waits):
+    assert_exactly(
+        tmp_path,
+        "import pandas\nimport psycopg2\nfrom sqlalchemy import create_engine\n"
+        "class Shop:\n"
+        "    def __init__(self): self._con = None\n"
+        "    @property\n"
+        "    def con(self):\n"
+        "        if self._con is None:\n"
+        "            self._con = psycopg2.connect('')  # expect: blocking-call\n"
+        "        return self._con\n"
+        "shop, engine = Shop(), create_engine('')\n"
+        "def f(x, con: psycopg2.extensions.connection):\n"
+        f"    pandas.read_sql('', {connection}){'  # expect: blocking-call' if waits else ''}\n",
+    )
+
+
 ROUTES = {
     "global": (
         "limit = {known}\ndef set_limit():\n    global limit\n    limit = {other}\n",

@@ -68,9 +68,10 @@ class Conditions:
             return False
         if condition.types:
             lineage = self.inference.catalog.lineage
-            return all(
+            given = found - {v.NONE}  # an attribute that is made when it is first read is None, too
+            return bool(given) and all(
                 x.kind == v.INSTANCE and any(one in condition.types for one in lineage(x.symbol))
-                for x in found
+                for x in given
             )
         return all(
             x.kind == v.LITERAL
