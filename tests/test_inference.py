@@ -727,6 +727,48 @@ def test_what_is_known_to_be_cooperative_counts_before_an_annotation(tmp_path, t
     assert wanted == {name for names in found for name in names if name.endswith(".send")}
 
 
+BASES = {
+    "def f(x: Base): x.CALL\nf(Made())": "Made",
+    "def f(x: Base): x.CALL": "Base",
+    "def f(x: Base): x.CALL\nf(unknown())": "Base",
+    "def made() -> Base: return Made()\nmade().CALL": "Made",
+    "def made() -> Base | None:\n    if unknown(): return Made()\nmade().CALL": "Made",
+    "x: Base | None = None\ndef made() -> Base:\n    global x\n    if not x: x = Made()\n"
+    "    return x\nmade().CALL": "Made",
+    "x: Base = Made()\nx.CALL": "Made",
+    "class A:\n    def __init__(self, x: Base): self.x = x\n"
+    "    def f(self): self.x.CALL\nA(Made()).f()": "Made",
+    "class A:\n    x: Base\n    def __init__(self): self.x = Made()\n"
+    "    def f(self): self.x.CALL": "Made",
+    "import dataclasses\n@dataclasses.dataclass\nclass A: x: Base\nA(Made()).x.CALL": "Made",
+}
+"""Uses of objects that are declared as a base class, with the class that is inferred for them."""
+BELOW = {
+    ("concurrent.futures.Executor", "concurrent.futures.ThreadPoolExecutor", "submit"),
+    ("concurrent.futures.Executor", "gevent.threadpool.ThreadPoolExecutor", "submit"),
+    ("concurrent.futures.ThreadPoolExecutor", "gevent.threadpool.ThreadPoolExecutor", "submit"),
+    ("psycopg2.pool.AbstractConnectionPool", "psycopg2.pool.ThreadedConnectionPool", "getconn"),
+    ("torch.nn.Module", "transformers.PreTrainedModel", "generate"),
+}
+"""Base classes, classes below them, and methods of which only the latter's are known."""
+
+
+@pytest.mark.parametrize("text", BASES)
+@pytest.mark.parametrize(("base", "made", "method"), sorted(BELOW))
+def test_the_class_of_an_object_counts_before_a_declared_base(tmp_path, base, made, method, text):
+    head = (
+        f"import {base.rpartition('.')[0]}, {made.rpartition('.')[0]}\nBase = {base}\n"
+        f"Made = {made}\n"
+    )
+    inference = inferring(tmp_path, {"main.py": head + text.replace("CALL", f"{method}()")})
+    found = [names for _, names in symbols(inference, tmp_path / "main.py")]
+
+    wanted = {"Made": made, "Base": base}[BASES[text]]
+    assert {f"{wanted}.{method}"} == {
+        name for names in found for name in names if name.endswith(f".{method}")
+    }
+
+
 def test_a_types_other_name_is_followed_over_modules(tmp_path):
     text = "from types_ import Conn\nimport types_\ndef f(x: Conn): x.flush()\ndef g(x: types_.Conn): x.flush()"  # noqa: E501
     types = "import typing\nfrom more import Conn"

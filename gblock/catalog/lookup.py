@@ -346,6 +346,29 @@ class Catalog:
             for name, derived in library.cooperative_subclasses.items()
         }
 
+    @cached_property
+    def broad(self) -> frozenset[str]:
+        """Classes below which the catalog knows one with entries for methods that they lack.
+
+        An object that is declared as one of them may be of the class below: a declaration as
+        ``Executor`` does not say which threads run what is submitted.
+        """
+        own: dict[str, set[str]] = {}
+        for symbol in (*self.by_symbol, *self.offload_by_symbol, *self.cooperative):
+            owner, _, name = symbol.rpartition(".")
+            own.setdefault(owner, set()).add(name)
+        found = set(self.cooperative_subclasses)
+        for derived in own.keys() & self.bases.keys():
+            for base in self.lineage(derived)[1:]:
+                known = (own.get(one, ()) for one in self.lineage(base))
+                if not own[derived] <= set().union(*known):
+                    found.add(base)
+        return frozenset(found)
+
+    def is_below(self, name: str, base: str) -> bool:
+        """Return whether a class derives from another one."""
+        return name in self.cooperative_subclasses.get(base, ()) or base in self.lineage(name)[1:]
+
     @_OfLibraries
     def immediate(self) -> frozenset[str]:
         """Symbols that were measured and return at once."""

@@ -110,10 +110,10 @@ class Annotations:
     def is_broad(self, declared: Values) -> bool:
         """Return whether what a value is can be more precise than its declared type.
 
-        Objects of the type may be of a cooperative class below it, or the type is a protocol, which
-        classes of packages fulfill, too. So may elements be.
+        Objects of the type may be of a class below it that waits in another way, or the type is a
+        protocol, which classes of packages fulfill, too. So may elements be.
         """
-        broad, protocols = self.inference.catalog.cooperative_subclasses, self.inference.protocols
+        broad, protocols = self.inference.catalog.broad, self.inference.protocols
         for one in declared:
             if one.kind == v.INSTANCE and one.symbol in broad:
                 return True
@@ -129,12 +129,12 @@ class Annotations:
         """Return values without those of declared types of which others are more precise."""
         if not self.is_broad(values):
             return values
-        broad = self.inference.catalog.cooperative_subclasses
-        known = {one.symbol for one in values if one.kind == v.INSTANCE}
+        is_below = self.inference.catalog.is_below
+        known = [one.symbol for one in values if one.kind == v.INSTANCE]
         return frozenset(
             one
             for one in values
-            if one.kind != v.INSTANCE or known.isdisjoint(broad.get(one.symbol, ()))
+            if one.kind != v.INSTANCE or not any(is_below(other, one.symbol) for other in known)
         )
 
     def _type_alias(
