@@ -520,3 +520,38 @@ def test_an_object_that_blocks_when_called_is_found_where_it_is_kept(tree, cls, 
     found = check([str(root)], Config(root=str(root))).diagnostics
 
     assert ["torch-module"] == [one.blocker for one in found]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "list(map(CALLED, names))",
+        "list(filter(CALLED, names))",
+        "for one in iter(CALLED, None): pass",
+        "next(iter(CALLED, 0))",
+        "sorted(names, key=CALLED)",
+        "max(names, key=CALLED)",
+        "min(names, key=CALLED)",
+        "functools.reduce(CALLED, names)",
+        "list(itertools.starmap(CALLED, names))",
+    ],
+)
+@pytest.mark.parametrize(
+    ("called", "blocks"),
+    [
+        ("os.system", True),
+        ("functools.partial(os.system, 'make')", True),
+        ("consumer.poll", True),
+        ("functools.partial(consumer.poll, 0)", False),
+        ("len", False),
+        ("names", False),
+    ],
+)
+def test_what_a_builtin_calls_blocks_there(tmp_path, call, called, blocks):
+    assert_exactly(
+        tmp_path,
+        "import functools\nimport itertools\nimport os\nfrom confluent_kafka import Consumer\n"
+        "consumer = Consumer({})\n"
+        "def f(names):\n"
+        f"    {call.replace('CALLED', called)}{'  # expect: blocking-call' if blocks else ''}\n",
+    )
