@@ -132,6 +132,14 @@ class BlockerRule(CallRule):
         """Report a ``for`` loop, which calls ``__iter__``."""
         self._look_at(node.iter, self.source.site(node.iter, "for"))
 
+    def visit_CompFor(self, node: cst.CompFor) -> None:
+        """Report the loop of a comprehension."""
+        self._look_at(node.iter, self.source.site(node.iter, "for"))
+
+    def visit_From(self, node: cst.From) -> None:
+        """Report ``yield from``, which calls ``__iter__``, too."""
+        self._look_at(node.item, self.source.site(node.item, "for"))
+
     def _look_at(self, node: cst.BaseExpression, site: Site | None) -> None:
         if site is None:
             return

@@ -555,3 +555,43 @@ def test_what_a_builtin_calls_blocks_there(tmp_path, call, called, blocks):
         "def f(names):\n"
         f"    {call.replace('CALLED', called)}{'  # expect: blocking-call' if blocks else ''}\n",
     )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "for row in OBJECT: print(row)",
+        "return [row for row in OBJECT]",
+        "return {row for row in OBJECT if row}",
+        "return {row: 1 for row in OBJECT}",
+        "return sum(row[0] for row in OBJECT)",
+        "return [cell for row in OBJECT for cell in row]",
+        "return [row for one in names for row in OBJECT]",
+        "yield from OBJECT",
+        "return list(OBJECT)",
+        "return tuple(OBJECT)",
+        "return dict(OBJECT)",
+        "return sorted(OBJECT, key=len)",
+        "return next(OBJECT)",
+        "names.extend(OBJECT)",
+        "for number, row in enumerate(OBJECT): print(row)",
+        "return dict(zip(names, OBJECT))",
+        "return ''.join(OBJECT)",
+    ],
+)
+@pytest.mark.parametrize(
+    ("rows", "blocks"),
+    [
+        ("MySQLdb.cursors.SSCursor", True),
+        ("MySQLdb.cursors.Cursor", False),
+        ("pymysql.cursors.SSCursor", False),
+        ("list", False),
+    ],
+)
+def test_every_iteration_over_an_object_that_waits_is_one(tmp_path, use, rows, blocks):
+    assert_exactly(
+        tmp_path,
+        "import MySQLdb.cursors\nimport pymysql.cursors\n"
+        f"def f(names, rows: {rows}):\n"
+        f"    {use.replace('OBJECT', 'rows')}{'  # expect: blocking-call' if blocks else ''}\n",
+    )

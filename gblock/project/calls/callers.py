@@ -18,6 +18,7 @@ from gblock.project.names.values import Value, unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import (
+    ITERATING,
     CallExpr,
     Expr,
     dotted,
@@ -65,11 +66,8 @@ _STATEMENTS = {
     "__next__": "for",
 }
 """Statements that call a method."""
-_ITERATING = frozenset(
-    "iter next list tuple set frozenset sorted sum any all max min enumerate zip map filter dict "
-    "join extend update chain deque enter_context".split()
-)
-"""Functions that iterate over their arguments, and one that enters them."""
+_USING = ITERATING | {"enter_context"}
+"""Functions that call a special method of their arguments."""
 _GENERIC = frozenset({"singledispatch", "singledispatchmethod"})
 """Decorators of functions that have an implementation for each type."""
 
@@ -621,7 +619,7 @@ def _used_by(call: AnyCall, node: str | None) -> Iterator[Expr]:
     if call.node == "call":
         if node is None:
             yield call.expression.callee
-        elif last_name(call.expression.callee) in _ITERATING:
+        elif last_name(call.expression.callee) in _USING:
             yield from call.expression.positional
     elif call.node == node:
         yield call.expression

@@ -13,9 +13,8 @@ from gblock.outline import Outlines
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.reading.bindings import LOOPED
 from gblock.project.reading.expressions import Expr, last_name, owner_of, passed
-from gblock.project.reading.summary import AnyCall, ModuleSummary
+from gblock.project.reading.summary import AnyCall
 
 _MOST_QUERIES = 1000
 """At most this many calls are returned for one driver."""
@@ -124,7 +123,6 @@ class Queries:
                 ]
                 if sent is not None
             ]
-            here += self._comprehended(summary, lazy, inference) if lazy else ()
             found += len(here)
             yield from sorted(here, key=lambda sent: (sent.row, sent.column))
 
@@ -169,24 +167,6 @@ class Queries:
         place = Place(path, call.scope, call.path)
         symbol = _lazy(given, place, lazy, inference) if lazy and given is not None else None
         return Sent(place, call.row, call.column, symbol, given) if symbol is not None else None
-
-    def _comprehended(
-        self, summary: ModuleSummary, lazy: frozenset[str], inference: Inference
-    ) -> Iterator[Sent]:
-        """Yield the statements that comprehensions over a lazy query send."""
-        for scope in summary.scopes:
-            if scope.kind != "comprehension":
-                continue
-            looped = {
-                (one.row, one.value): Place(summary.filename, one.scope, one.path)
-                for bindings in scope.bindings.values()
-                for one in bindings
-                if one.kind == LOOPED and one.value is not None
-            }
-            for (row, value), place in looped.items():
-                symbol = _lazy(value, place, lazy, inference)
-                if symbol is not None:
-                    yield Sent(place, row, 0, symbol, value)
 
 
 def _lazy(expression: Expr, place: Place, lazy: frozenset[str], inference: Inference) -> str | None:

@@ -23,6 +23,7 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
 from gblock.project.reading.deriving import derived
 from gblock.project.reading.expressions import (
+    ITERATING,
     AttributeExpr,
     CallExpr,
     ElementsExpr,
@@ -262,16 +263,21 @@ class Sites:
         of_stub = self._calls_rpcs and name[:1].isupper()
         is_wanted = self._any_name or of_stub or name in self._looked_for or name in kept
         applies = name in self._applying and self._applies(call.expression, kept)
-        if not is_wanted and not applies and not self._names_handler(call):
+        iterates = name in ITERATING and (self._any_name or "__iter__" in self._looked_for)
+        if not is_wanted and not applies and not iterates and not self._names_handler(call):
             is_method = callee is not None and callee.tag == tags.ATTRIBUTE
             if is_method or name in _PLAIN or self._is_frugal:
                 return None
         found = self._found(call, place, call.expression) or self._served(call, place)
         handover, is_applied = None, False
+        if iterates and not found:
+            found = self._iterated(call, place)
+            is_applied = bool(found)
         if applies or found or name in self.handing:
             handover = self.offloading.handover(call, place)
         if handover is not None and handover.offload.is_inline:
-            found, handover, is_applied = tuple(self.handed(handover)), None, True
+            applied, handover = tuple(self.handed(handover)), None
+            found, is_applied = applied or found, is_applied or bool(applied)
         if not found and handover is None:
             if name in self.methods and callee is not None and callee.tag == tags.ATTRIBUTE:
                 if not informative(self.inference.infer(callee.base, place)):
@@ -404,6 +410,14 @@ class Sites:
                 symbols.add(str(argument.value))
         handlers = sorted(symbols & self._handlers)
         return tuple(self._blockers(handlers, _WITHOUT_ARGUMENTS, place))
+
+    def _iterated(self, call: Call, place: Place) -> tuple[Found, ...]:
+        """Return the blockers of which a call iterates over the objects: ``list(cursor)``."""
+        symbols: set[str] = set()
+        for argument in call.expression.positional:
+            values = self.inference.infer(argument, place)
+            symbols |= self.inference.callees.methods(values, "__iter__")
+        return tuple(self._blockers(sorted(symbols), _WITHOUT_ARGUMENTS, place))
 
     def _blockers(self, symbols: Iterable[str], expression: CallExpr, place: Place) -> list[Found]:
         """Return the blockers among some symbols that nothing makes cooperative."""

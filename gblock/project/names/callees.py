@@ -35,7 +35,7 @@ class Callees:
         if call.node == "with":
             return sorted(self._entering(call.expression, place))
         if call.node == "for":
-            return sorted(self._methods(self.inference.infer(call.expression, place), "__iter__"))
+            return sorted(self.methods(self.inference.infer(call.expression, place), "__iter__"))
         if call.node == "decorator":
             return []
         return sorted(self.called_symbols(call.expression.callee, place))
@@ -47,10 +47,10 @@ class Callees:
         if expression is not None and expression.tag == tags.CALL:
             wrappers = self.called_symbols(expression.callee, place) & PASS_THROUGH
         if wrappers:
-            return self._methods(values, "close") if "contextlib.closing" in wrappers else set()
-        return self._methods(values, "__enter__") | self._methods(values, "__exit__")
+            return self.methods(values, "close") if "contextlib.closing" in wrappers else set()
+        return self.methods(values, "__enter__") | self.methods(values, "__exit__")
 
-    def _methods(self, values: Values, name: str) -> set[str]:
+    def methods(self, values: Values, name: str) -> set[str]:
         """Return the dotted names of a method of some objects, if it is outside the project."""
         return {
             method.symbol

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from gblock.decoding import is_utf_8
 from gblock.project.reading.deriving import derived
+from gblock.project.reading.expressions import ITERATING
 from gblock.project.reading.generated import (
     GRPC_MODULE,
     GRPC_PACKAGE,
@@ -41,7 +42,12 @@ _ATTRIBUTE = rb"\.(\w+)"
 _WORD = rb"\w+"
 _DOTTED = rb"[\w.]+"
 _OPERATOR = rb"\b(?:with|for)\b"
-_OPERATORS = {"__call__": rb"\(", "__getitem__": rb"\[", "__setitem__": rb"\["}
+_OPERATORS = {
+    "__call__": rb"\(",
+    "__getitem__": rb"\[",
+    "__iter__": rb"\b(?:for|yield[ \t]+from|%s)\b" % "|".join(sorted(ITERATING)).encode(),
+    "__setitem__": rb"\[",
+}
 """The syntax for methods that are called without their name, if not `_OPERATOR`."""
 _CALLED_RESULT = rb"[\])]\("
 """A call of what a call or a subscript yields: ``model()(x)``, ``getattr(stub, name)(x)``."""

@@ -296,7 +296,7 @@ class ExpressionReader(ScopeRecorder):
     def implicit_call(
         self, node: ast.expr, value: Expr, kind: Literal["for", "with", "decorator"]
     ) -> None:
-        """Record the method calls of ``for`` and ``with``, and the call of a decorator."""
+        """Record the method calls of ``for``, ``yield from`` and ``with``, or of a decorator."""
         if value is None:
             return
         self.calls.append(
@@ -497,6 +497,8 @@ class ExpressionReader(ScopeRecorder):
         guards = self.guards
         for number, generator in enumerate(node.generators):
             value = first if number == 0 else self.expression(generator.iter)
+            if not generator.is_async:
+                self.implicit_call(generator.iter, value, "for")
             self._bind_target(generator.target, LOOPED, value)
             for condition in generator.ifs:
                 self.guards = (*self.guards, (self.expression(condition), True))
@@ -516,6 +518,7 @@ class ExpressionReader(ScopeRecorder):
     def _yield_from(self, node: ast.YieldFrom) -> Expr:
         value = self.expression(node.value)
         if value is not None:
+            self.implicit_call(node.value, value, "for")
             self.scopes[self._function_around(self.scope)].yields.append(
                 Returned(InnerExpr(STAR, value), self.path)
             )
