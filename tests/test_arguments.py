@@ -89,6 +89,7 @@ def test_what_a_number_means_is_the_catalogs_to_say(tmp_path, expected, call, ti
 BLOCK = {"position": 1, "keyword": "block", "default": True, "values": [False]}
 WRITE = {"position": 1, "keyword": "write", "default": False, "values": [False]}
 FLAGS = {"position": 0, "keyword": "flags", "flags": ["a.NB"]}
+SIZE = {"position": 0, "keyword": "size", "at_most": 100}
 
 
 @pytest.mark.parametrize(
@@ -128,6 +129,18 @@ FLAGS = {"position": 0, "keyword": "flags", "flags": ["a.NB"]}
         (False, "f(2)", {**FLAGS, "mask": 4}),
         (False, "f('6')", {**FLAGS, "mask": 4}),
         (False, "f(6)", FLAGS),
+        (True, "f(100)", SIZE),
+        (True, "f((10, 10))", SIZE),
+        (True, "N = 10\nf(size=(N, N))", SIZE),
+        (True, "S = (10, 10)\nf(S)", SIZE),
+        (True, "f((10 if x else 5, 10))", SIZE),
+        (False, "f(101)", SIZE),
+        (False, "f((10, 11))", SIZE),
+        (False, "f((10, unknown))", SIZE),
+        (False, "f((10 if x else unknown, 10))", SIZE),
+        (False, "f((10 if x else 50, 10))", SIZE),
+        (False, "f((10, 10) if x else unknown)", SIZE),
+        (False, "f((10, '1'))", SIZE),
     ],
 )
 def test_an_argument_can_make_a_call_immediate(tmp_path, excused, call, condition):

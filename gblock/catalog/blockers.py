@@ -55,7 +55,8 @@ class Condition(CallArgument, frozen=True):
     max_length: int | None = None
     """The greatest length of a string or bytes argument."""
     at_most: float | None = None
-    """The largest number at which the call is still brief, such as a number of hash rounds."""
+    """The largest number at which the call is still brief, such as a number of hash rounds; of a
+    tuple, such as the size of a picture, the largest product of its numbers."""
     types: tuple[str, ...] = ()
     """Classes, one of which the argument is an object of."""
     given: bool = False

@@ -64,6 +64,10 @@ class Certainty:
             )
         if expression.tag in (tags.EITHER, tags.BOTH, tags.SUM):
             return all(self.is_complete(one, place) for one in expression.elements)
+        if expression.tag == tags.TUPLE:
+            return all(
+                one is not None and self.is_complete(one, place) for one in expression.elements
+            )
         if expression.tag == tags.NEGATED:
             return self.is_complete(expression.value, place)
         if expression.tag == tags.BIT_OR:

@@ -82,6 +82,7 @@ class Conditions:
                 or _is_short(x.value, condition.max_length)
                 or _is_small(x.value, condition.at_most)
             )
+            or (x.kind == v.TUPLE and _is_small(_product(x), condition.at_most))
             for x in found
         )
 
@@ -273,6 +274,21 @@ def _is_match(value: object, written: str | None) -> bool:
 def _is_short(value: object, limit: int | None) -> bool:
     """Return whether a value is a text, or bytes, no longer than a limit."""
     return limit is not None and isinstance(value, (str, bytes)) and len(value) <= limit
+
+
+def _product(value: v.TupleValue) -> float | None:
+    """Return the greatest product of the numbers in a tuple, such as a size; None if unknown."""
+    product = 1.0
+    for member in value.members:
+        numbers = [
+            one.value
+            for one in member
+            if one.kind == v.LITERAL and isinstance(one.value, (int, float))
+        ]
+        if not numbers or len(numbers) < len(member):
+            return None
+        product *= max(numbers)
+    return product
 
 
 def _is_small(value: object, limit: float | None) -> bool:
