@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from harness import assert_exactly, inferring
+from harness import assert_exactly, check, inferring
 
 from gblock.catalog import load
 from gblock.catalog.blockers import Blocker
+from gblock.config import Config
 from gblock.project.calls.arguments import BRIEF, FOREVER, IMMEDIATE, UNKNOWN, Wait, wait
 from gblock.project.names.places import Place
 
@@ -222,6 +223,34 @@ def test_a_class_is_demanded_of_what_is_not_none(tmp_path, connection, waits):
         "def f(x, con: psycopg2.extensions.connection):\n"
         f"    pandas.read_sql('', {connection}){'  # expect: blocking-call' if waits else ''}\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "waits"),
+    [
+        ("'/dev/input/event0'", True),
+        ("'/dev/input/event%d' % n", True),
+        ("f'/dev/ttyUSB{n}'", True),
+        ("DEVICE", True),
+        ("'/dev/urandom'", False),
+        ("'/dev/null'", False),
+        ("'/home/dev/tty'", False),
+        ("n", False),
+    ],
+)
+@pytest.mark.parametrize(
+    "read", ["fh.read(24)", "[fh.read(1) for one in DEVICE]", "iter(fh.readline, '')"]
+)
+def test_the_name_of_a_file_says_that_it_is_a_device(tmp_path, name, waits, read):
+    text = (
+        "DEVICE = '/dev/hidraw0'\n"
+        f"def f(n):\n    with open({name}, 'rb') as fh:\n        print({read})\n"
+    )
+    (tmp_path / "service.py").write_text(text, encoding="utf-8")
+    config = Config(root=str(tmp_path), select=("device-file-read",))
+
+    found = [one.blocker for one in check([str(tmp_path)], config).diagnostics]
+    assert ["device-file-read"] * waits == found
 
 
 ROUTES = {

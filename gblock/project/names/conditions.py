@@ -74,13 +74,15 @@ class Conditions:
                 for x in given
             )
         return all(
-            x.kind == v.LITERAL
-            and (
-                _is_any(x.value, condition)
-                or (bool(condition.prefixes) and str(x.value).startswith(condition.prefixes))
-                or _is_match(x.value, condition.matches)
-                or _is_short(x.value, condition.max_length)
-                or _is_small(x.value, condition.at_most)
+            (
+                x.kind == v.LITERAL
+                and (
+                    _is_any(x.value, condition)
+                    or (bool(condition.prefixes) and str(x.value).startswith(condition.prefixes))
+                    or _is_match(x.value, condition.matches)
+                    or _is_short(x.value, condition.max_length)
+                    or _is_small(x.value, condition.at_most)
+                )
             )
             or (x.kind == v.TUPLE and _is_small(_product(x), condition.at_most))
             for x in found
