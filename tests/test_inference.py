@@ -148,6 +148,9 @@ GIVEN = [
     "def with_p(f):\n    @functools.wraps(f)\n    def inner(*a, **k):\n        k['p'] = Producer({})\n        return f(*a, **k)\n    return inner\n@with_p\ndef go(x, p=None): p.flush()\ngo(1)",  # noqa: E501
     "def with_p(f):\n    @functools.wraps(f)\n    def inner(self, *a, **k):\n        return f(self, Producer({}), *a, **k)\n    return inner\nclass A:\n    @with_p\n    def go(self, p, x): p.flush()\nA().go(1)",  # noqa: E501
     "def inject(make):\n    def deco(f):\n        @functools.wraps(f)\n        def inner(*a):\n            return f(make(), *a)\n        return inner\n    return deco\ndef mk(): return Producer({})\n@inject(mk)\ndef go(p): p.flush()",  # noqa: E501
+    "def run(f, *a): return f(Producer({}), *a)\ndef with_p(f):\n    @functools.wraps(f)\n    def inner(*a): return run(f, *a)\n    return inner\n@with_p\ndef go(p, x): p.flush()\ngo(1)",  # noqa: E501
+    "class Pool:\n    def run(self, f, *a): return f(Producer({}), *a)\npool = Pool()\ndef with_p(f):\n    def inner(*a): return pool.run(f, *a)\n    return inner\n@with_p\ndef go(p, x): p.flush()\ngo(1)",  # noqa: E501
+    "def later(f):\n    def inner(*a): gevent.spawn(f, Producer({}), *a)\n    return inner\n@later\ndef go(p, x): p.flush()\ngo(1)",  # noqa: E501
     "class P(typing.Protocol):\n    def get(self): ...\nclass A:\n    def get(self): return Producer({})\ndef f(x: P): x.get().flush()",  # noqa: E501
     "class P(typing.Protocol):\n    p: typing.Any\n    def go(self): ...\nclass A:\n    def __init__(self): self.p = Producer({})\n    def go(self): ...\ndef f(x: P): x.p.flush()",  # noqa: E501
     "import attr\n@attr.s\nclass A:\n    p = attr.ib()\nA(Producer({})).p.flush()",

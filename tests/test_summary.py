@@ -149,7 +149,7 @@ def test_exports_are_read_where_they_are_plain(text, names):
         ("f() < g()", [1, 1]),
         ("f() if g() else h()", [1, 1, 1]),
         ("{f(): g(), **h()}", [1, 1, 1]),
-        ("{x: f(x) for x in g() if h()}", [1, 1, 1]),
+        ("{x: f(x) for x in g() if h()}", [1, 1, 1, 1]),
         ("(lambda: 0)()", [1]),
         ("f()()", [1, 1]),
         (

@@ -417,7 +417,10 @@ class Sites:
         for argument in call.expression.positional:
             values = self.inference.infer(argument, place)
             symbols |= self.inference.callees.methods(values, "__iter__")
-        return tuple(self._blockers(sorted(symbols), _WITHOUT_ARGUMENTS, place))
+        found = self._blockers(sorted(symbols), _WITHOUT_ARGUMENTS, place)
+        if last_name(call.expression.callee) == "next":  # one element is brief to compute
+            found = [one for one in found if one.blocker.kind == "waits"]
+        return tuple(found)
 
     def _blockers(self, symbols: Iterable[str], expression: CallExpr, place: Place) -> list[Found]:
         """Return the blockers among some symbols that nothing makes cooperative."""

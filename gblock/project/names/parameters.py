@@ -276,21 +276,28 @@ class Parameters:
 
         With each the function that makes the call.
         """
+        found: list[tuple[Call, Place, Scope]] = []
+        for value, wrapped in self._decorators_of(summary, index):
+            scopes = self.inference.modules.summary(value.path).scopes
+            for call in self.inference.calling.calls_by_name(value.path).get(wrapped, ()):
+                wrapper = scopes[call.scope]
+                callee = call.expression.callee
+                is_name = callee is not None and callee.tag == tags.NAME
+                if is_name and wrapper.parent == value.scope:
+                    found.append((call, Place(value.path, call.scope, call.path), wrapper))
+        return found
+
+    def _decorators_of(
+        self, summary: ModuleSummary, index: int
+    ) -> Iterator[tuple[v.FunctionValue, str]]:
+        """Yield the functions that decorate one, each with the name that it gives to this one."""
         scope = summary.scopes[index]
         around = Place(summary.filename, scope.parent, scope.path)
-        found: list[tuple[Call, Place, Scope]] = []
         for decorator in scope.decorators:
             for value in self._functions(decorator, around):
-                other = self.inference.modules.summary(value.path)
-                parameters = other.scopes[value.scope].parameters[value.receiver is not None :]
-                wrapped = parameters[0].name if parameters else ""
-                for call in self.inference.calling.calls_by_name(value.path).get(wrapped, ()):
-                    wrapper = other.scopes[call.scope]
-                    callee = call.expression.callee
-                    is_name = callee is not None and callee.tag == tags.NAME
-                    if is_name and wrapper.parent == value.scope:
-                        found.append((call, Place(value.path, call.scope, call.path), wrapper))
-        return found
+                decorating = self.inference.modules.summary(value.path).scopes[value.scope]
+                parameters = decorating.parameters[value.receiver is not None :]
+                yield value, parameters[0].name if parameters else ""
 
     def _functions(self, expression: Expr, place: Place) -> list[v.FunctionValue]:
         """Return the functions of the project that an expression may be, in the project's order."""
@@ -484,10 +491,22 @@ class Parameters:
         )
 
     def _find_handed(self, path: str, index: int) -> Iterator[tuple[CallExpr, Place]]:
-        for call, place, position in self.inference.calling.handovers(path, index):
+        handovers = self.inference.calling.handovers(path, index)
+        for call, place, position in (*handovers, *self._handed_on(path, index)):
             yield from self._beside(call, place, position)
             if position is not None:
                 yield from self._called_back(call, place, position)
+
+    def _handed_on(self, path: str, index: int) -> Iterator[tuple[Call, Place, int | None]]:
+        """Yield the calls that a function is handed to in the wrappers of its decorators.
+
+        ``def in_transaction(work): return lambda *args: pool.run(work, *args)``
+        """
+        for value, wrapped in self._decorators_of(self.inference.modules.summary(path), index):
+            scopes = self.inference.modules.summary(value.path).scopes
+            for call, position, _ in self.inference.calling.given(value.path).get(wrapped, ()):
+                if scopes[call.scope].parent == value.scope:
+                    yield call, Place(value.path, call.scope, call.path), position
 
     def _beside(
         self, call: Call, place: Place, position: int | None
