@@ -567,6 +567,23 @@ def test_commands_are_counted_and_not_reported(tmp_path):
         ("CALL\n", "startup"),
         ("while True:\n    CALL\n", "greenlet"),
         ("gevent.spawn(print)\nCALL\n", "greenlet"),
+        ("gevent.get_hub().threadpool.spawn(print)\nCALL\n", "startup"),
+        ("from gevent.threadpool import ThreadPool\nThreadPool(2).spawn(print)\nCALL\n", "startup"),
+        (
+            "import multiprocessing\nmultiprocessing.Process(target=print).start()\nCALL\n",
+            "startup",
+        ),
+        (
+            "from multiprocessing import Process\nclass Worker(Process):\n    def run(self): pass\n"
+            "worker = Worker()\nworker.start()\nCALL\n",
+            "startup",
+        ),
+        ("import threading\nthreading.Thread(target=print).start()\nCALL\n", "greenlet"),
+        (
+            "from multiprocessing import dummy\ndummy.Process(target=print).start()\nCALL\n",
+            "greenlet",
+        ),
+        ("unknown().start()\nCALL\n", "greenlet"),
         ("if input():\n    gevent.spawn(print)\nCALL\n", "greenlet"),
         ("if input():\n    gevent.spawn(print)\nelse:\n    CALL\n", "startup"),
         (

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import re
+
 from gblock.project.calls.visits import Visit
 from gblock.project.names.definitions import may_precede
+from gblock.project.names.inference import Inference
+from gblock.project.names.places import Place
 from gblock.project.reading.bindings import Path
 from gblock.project.reading.expressions import last_name
-from gblock.project.reading.modules import Modules
+from gblock.project.reading.summary import Call
 
 _STARTING = frozenset({"spawn", "spawn_later", "start", "start_new_thread", "spawn_raw"})
 """Functions and methods that start code that runs beside the caller."""
+_ELSEWHERE = re.compile(
+    r"(?:billiard|multiprocessing)\.(?!dummy\.|pool\.ThreadPool\b).*"
+    r"|gevent\.(?:threadpool|monkey\.saved)\..*"
+)
+"""Those that start another process, or a native thread whatever is patched."""
 
 
 class Concurrency:
     """Finds out whether something may run beside a statement.
 
     Args:
-        modules: The project's files.
+        inference: Type inference over the project.
     """
 
-    def __init__(self, modules: Modules) -> None:
-        self.modules = modules
+    def __init__(self, inference: Inference) -> None:
+        self.inference = inference
+        self.modules = inference.modules
         self._starting: dict[str, list[tuple[int, Path]]] = {}
         """By file the scopes and paths of the calls that start greenlets."""
 
@@ -40,5 +50,12 @@ class Concurrency:
                 (call.scope, call.path)
                 for call in summary.calls
                 if call.node == "call" and last_name(call.expression.callee) in _STARTING
+                if not self._is_elsewhere(call, path)
             ]
         return any(inner == scope and may_precede(begun, at, entry) for inner, begun in starting)
+
+    def _is_elsewhere(self, call: Call, path: str) -> bool:
+        """Return whether what a call starts is surely no greenlet."""
+        place = Place(path, call.scope, call.path)
+        symbols = self.inference.callees.called_symbols(call.expression.callee, place)
+        return bool(symbols) and all(map(_ELSEWHERE.fullmatch, symbols))
