@@ -15,6 +15,7 @@ from gblock.project.calls.applications import Applications
 from gblock.project.calls.callers import Caller, Callers
 from gblock.project.calls.concurrency import Concurrency
 from gblock.project.calls.entries import Entries, Started
+from gblock.project.calls.forks import Forks
 from gblock.project.calls.handovers import Handovers
 from gblock.project.calls.named_runs import NamedRuns
 from gblock.project.calls.offloading import Offloading
@@ -81,6 +82,7 @@ class Contexts:
         self._queues = Queues(inference)
         self._named_runs = NamedRuns(inference)
         self._concurrency = Concurrency(inference)
+        self._forks = Forks(inference.modules)
         self._usage = Usage(inference.modules)
         self._handovers = Handovers(
             inference,
@@ -223,6 +225,10 @@ class Contexts:
         if proxied:
             ways.append(Way(NATIVE, (here, *visit.steps), visit.is_certain))
             callers = [one for one in callers if one not in proxied]
+        forked = [one for one in callers if self._forks.contains(one.row, one.path)]
+        if forked:
+            ways.append(Way(OTHER, (here, *visit.steps), visit.is_certain))
+            callers = [one for one in callers if one not in forked]
         more = list(self._of_callers(callers, visit, here))
         for found in self._handovers.of(visit, here):
             if isinstance(found, Way):

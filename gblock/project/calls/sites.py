@@ -10,6 +10,7 @@ from gblock.catalog.blockers import Blocker
 from gblock.project.calls.absence import Absence
 from gblock.project.calls.arguments import READY, Wait, length, wait
 from gblock.project.calls.cooperation import Cooperation
+from gblock.project.calls.forks import Forks
 from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.readiness import Readiness
 from gblock.project.calls.repetition import adding_up, handled, repeated
@@ -114,6 +115,7 @@ class Sites:
         self.readiness = Readiness(inference)
         self._absence = Absence(inference.modules)
         self._unreachable = Unreachable(inference.modules)
+        self._forks = Forks(inference.modules)
         catalog = inference.catalog
         self.verbs = {symbol.rpartition(".")[2] for symbol in catalog.by_symbol}
         self.verbs.update(
@@ -248,7 +250,9 @@ class Sites:
         site = self._any_site(call, path, kept)
         if site is None or self._absence.contains(call, path):
             return None
-        return None if self._unreachable.contains(call, path) else site
+        if self._unreachable.contains(call, path) or self._forks.contains(call.row, path):
+            return None
+        return site
 
     def _any_site(self, call: AnyCall, path: str, kept: set[str]) -> Site | None:
         place = Place(path, call.scope, call.path)
