@@ -34,10 +34,7 @@ def purpose(
         `TESTS`, `DEVELOPMENT`, or an empty string for production.
     """
     found = "example" if _EXAMPLE.search(os.path.basename(path)) else ""
-    for node in ast.walk(tree) if tree is not None else ():
-        row = getattr(node, "lineno", 0)
-        if not isinstance(node, ast.stmt) or not row <= rows[0] <= (node.end_lineno or row):
-            continue
+    for node in _statements_around(tree, rows[0]) if tree is not None else ():
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             found += f" {node.name}"
         elif isinstance(node, ast.If):
@@ -58,6 +55,22 @@ def purpose(
     if _OF_TESTS.search(found):
         return TESTS
     return DEVELOPMENT if _OF_DEVELOPMENT.search(found) else ""
+
+
+def _statements_around(tree: ast.Module, row: int) -> Iterator[ast.stmt]:
+    """Yield the statements that contain a row, outer ones first."""
+    level: list[ast.AST] = [tree]
+    while level:
+        inner: list[ast.AST] = []
+        for block in level:
+            for child in ast.iter_child_nodes(block):
+                if isinstance(child, ast.stmt):
+                    if child.lineno <= row <= (child.end_lineno or child.lineno):
+                        yield child
+                        inner.append(child)
+                elif isinstance(child, ast.excepthandler | ast.match_case):
+                    inner.append(child)
+        level = inner
 
 
 def _concerning(node: ast.AST, string: ast.expr | None) -> Iterator[ast.AST]:
