@@ -205,6 +205,21 @@ class Outline:
             found.setdefault(chunk.kind, []).append(chunk)
         return found
 
+    def on_by_default(self, *, unpatched: bool) -> tuple[Chunk, ...]:
+        """Return the blockers that are on unless ignored.
+
+        Args:
+            unpatched: Whether to return those that block only without gevent's patch, or all
+                others.
+        """
+        return self._on_by_default[unpatched]
+
+    @cached_property
+    def _on_by_default(self) -> tuple[tuple[Chunk, ...], tuple[Chunk, ...]]:
+        blockers = [chunk for chunk in self.by_kind.get("blocker", ()) if not chunk.opt_in]
+        patched = tuple(chunk for chunk in blockers if not chunk.unpatched)
+        return patched, tuple(chunk for chunk in blockers if chunk.unpatched)
+
     @cached_property
     def distributions(self) -> frozenset[str]:
         """The normalized names of the distributions that the blocks are about."""
@@ -293,7 +308,7 @@ class Outlines:
     @property
     def originals(self) -> list[bytes]:
         """The last parts of the names that are stale if bound before monkey patching."""
-        chunks = [chunk for chunk in self.chunks if chunk.kind == "original"]
+        chunks = self._of_kind("original")
         return [chunk.symbol.rpartition(".")[2].encode() for chunk in chunks]
 
     @property
@@ -305,8 +320,10 @@ class Outlines:
     @property
     def offloading(self) -> frozenset[str]:
         """The packages that run code in other threads or greenlets."""
-        chunks = [chunk for chunk in self.chunks if chunk.kind == "offload"]
-        return frozenset[str]().union(*(chunk.roots for chunk in chunks))
+        return frozenset[str]().union(*(chunk.roots for chunk in self._of_kind("offload")))
+
+    def _of_kind(self, kind: str) -> list[Chunk]:
+        return [chunk for one in self.all for chunk in one.by_kind.get(kind, ())]
 
 
 def read(path: str = BUILT_IN) -> Outline:
@@ -315,14 +332,26 @@ def read(path: str = BUILT_IN) -> Outline:
     Raises:
         UserError: if the file cannot be read.
     """
-    data = _data(path)
-    return _cut(data.replace(b"\r\n", b"\n") if b"\r" in data else data, path)
+    if path not in (BUILT_IN, ENTRIES):
+        return _cut(_data(path), path)
+    opened.note(path)
+    try:
+        state = os.stat(path)
+    except OSError as error:
+        raise UserError(path, f"cannot be read: {error.strerror}") from None
+    return _own(path, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _own(path: str, size: int, changed: int) -> Outline:  # noqa: ARG001 - they are the key
+    """Read a file of gblock's own once, until it changes."""
+    return _cut(_data(path), path)
 
 
 @lru_cache(maxsize=8)
 def _cut(data: bytes, path: str) -> Outline:
     """Cut a file once for all checks of a process: an editor's server makes many."""
-    return Outline(data, path)
+    return Outline(data.replace(b"\r\n", b"\n") if b"\r" in data else data, path)
 
 
 def text_of(path: str) -> str:

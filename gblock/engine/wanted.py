@@ -54,9 +54,8 @@ class Wanted:
         self._verify(request)
         is_plain = self.selection.is_plain and self.outlines.is_built_in
         self._written = written() if is_plain else None
-        self.vocabulary, self.unpatched = both(
-            self.outlines, self.selection.may_report, self._written
-        )
+        is_on = None if self.selection.is_plain else self.selection.may_report
+        self.vocabulary, self.unpatched = both(self.outlines, is_on, self._written)
         """The words of reportable blockers; and of those that block only without gevent's patch,
         which ordinary runs do not need."""
 

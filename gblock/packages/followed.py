@@ -160,7 +160,7 @@ class Followed:
         self._add(
             {name for name in named if self._distribution(name) not in (None, one)}, depth + 1
         )
-        vocabulary, _ = both(self._outlines, lambda chunk: not chunk.opt_in)
+        vocabulary, _ = both(self._outlines)
         triage = Triage(modules, vocabulary)
         if not triage.any_may_matter(paths, _nothing):
             return

@@ -201,28 +201,41 @@ class Vocabulary:
 
     Args:
         outlines: The catalog's files.
-        is_on: Whether a blocker can be reported.
+        is_on: Whether a blocker can be reported; None for those that are on by default.
         words: The value of `words`, if already known.
+        unpatched: True for the blockers that block only without the patch, false for all others.
     """
 
     def __init__(
-        self, outlines: Outlines, is_on: Callable[[Chunk], bool], words: Words | None = None
+        self,
+        outlines: Outlines,
+        is_on: Callable[[Chunk], bool] | None,
+        words: Words | None = None,
+        *,
+        unpatched: bool = False,
     ) -> None:
         self._outlines = outlines
         self._is_on = is_on
         self._known = words
+        self._unpatched = unpatched
 
     @cached_property
-    def blockers(self) -> list[Chunk]:
+    def blockers(self) -> tuple[Chunk, ...]:
         """The blockers that can be reported."""
-        named = self._outlines.named
-        return [chunk for chunk in named if chunk.kind == "blocker" and self._is_on(chunk)]
+        if self._is_on is None:
+            known = (one.on_by_default(unpatched=self._unpatched) for one in self._outlines.all)
+            return tuple(chain.from_iterable(known))
+        return tuple(
+            chunk
+            for chunk in self._outlines.named
+            if chunk.kind == "blocker" and chunk.unpatched == self._unpatched and self._is_on(chunk)
+        )
 
     @cached_property
     def _tables(self) -> WordTables:
         """The tables of the blockers; not needed by most clean runs."""
         libraries = (one.by_kind.get("library", ()) for one in self._outlines.all)
-        return _word_tables(tuple(self.blockers), tuple(chain.from_iterable(libraries)))
+        return _word_tables(self.blockers, tuple(chain.from_iterable(libraries)))
 
     @property
     def packages(self) -> Mapping[str, Package]:
@@ -268,32 +281,26 @@ class Vocabulary:
 
 
 def both(
-    outlines: Outlines, is_on: Callable[[Chunk], bool], known: Written | None = None
+    outlines: Outlines,
+    is_on: Callable[[Chunk], bool] | None = None,
+    known: Written | None = None,
 ) -> tuple[Vocabulary, Vocabulary]:
     """Return the blockers regardless of patches, and those that block only without the patch.
 
     Args:
         outlines: The catalog's files.
-        is_on: Whether a blocker can be reported.
+        is_on: Whether a blocker can be reported; None for those that are on by default.
         known: The words written at installation, if they are valid for these blockers.
     """
     return (
-        Vocabulary(
-            outlines,
-            lambda chunk: not chunk.unpatched and is_on(chunk),
-            known.on if known else None,
-        ),
-        Vocabulary(
-            outlines,
-            lambda chunk: chunk.unpatched and is_on(chunk),
-            known.unpatched if known else None,
-        ),
+        Vocabulary(outlines, is_on, known.on if known else None),
+        Vocabulary(outlines, is_on, known.unpatched if known else None, unpatched=True),
     )
 
 
 def told(outlines: Outlines) -> Written:
     """Return the words that a run with the default selection needs first."""
-    on, unpatched = both(outlines, lambda chunk: not chunk.opt_in)
+    on, unpatched = both(outlines)
     return Written(on.words, unpatched.words, outlines.originals)
 
 

@@ -10,6 +10,8 @@ import os
 
 from gblock.outline import BUILT_IN
 
+_checksums: dict[tuple[int, int], int] = {}
+"""The catalog's checksum, by its size and the time of its last change."""
 MODULE = "written_words"
 """The generated module of this package with the words, if gblock was installed."""
 
@@ -104,11 +106,15 @@ def fingerprint() -> tuple[int, int]:
     Raises:
         OSError: if it cannot be read.
     """
-    from binascii import crc32
+    state = os.stat(BUILT_IN)
+    key = (state.st_size, state.st_mtime_ns)
+    found = _checksums.get(key)
+    if found is None:
+        from binascii import crc32
 
-    with open(BUILT_IN, "rb") as file:
-        data = file.read()
-    return len(data), crc32(data)
+        with open(BUILT_IN, "rb") as file:
+            found = _checksums[key] = crc32(file.read())
+    return state.st_size, found
 
 
 def _is_current(written: tuple[int, int]) -> bool:
