@@ -565,6 +565,15 @@ class Catalog:
         return (*self._built_in("entry"), *self._on_demand("entry"))
 
     @_OfLibraries
+    def entries_by_name(self) -> tuple[Entry, ...]:
+        """The entry points whose functions, or whose modules, are named by texts.
+
+        Raises:
+            UserError: if an entry in one of the catalog's files is invalid.
+        """
+        return tuple(one for one in self.entries if one.named_by is not None or one.run_by)
+
+    @_OfLibraries
     def frameworks(self) -> tuple[tuple[Entry, frozenset[str]], ...]:
         """Each entry point, with the packages of which a project that uses it mentions one.
 

@@ -82,7 +82,8 @@ class Entries:
         self.inference = inference
         self.modules = inference.modules
         self._files = files
-        self._mentioned: dict[str, bool] = {}
+        self._in_files: dict[str, list[tuple[str, Entry]]] = {}
+        """By file, its name in the project and the entries that start functions of such a file."""
         self._applied: dict[tuple[str, int], list[Entry]] = {}
         self._registering: dict[tuple[tuple[str, int], bool], list[Entry]] = {}
         self._objects: dict[Entry, set[tuple[str, int]]] = {}
@@ -91,17 +92,15 @@ class Entries:
 
     @cached_property
     def _all(self) -> tuple[Entry, ...]:
+        """The entries of the frameworks whose packages the project mentions."""
         frameworks = self.inference.catalog.frameworks
-        return tuple(entry for entry, names in frameworks if self._is_used(entry, names))
-
-    def _is_used(self, entry: Entry, names: frozenset[str]) -> bool:
-        """Return whether the project mentions the package of a framework."""
-        if entry.framework == "python" or entry.files:  # a hook's file need not import anything
-            return True
-        for name in names:
-            if name not in self._mentioned:
-                self._mentioned[name] = bool(self.modules.mentioning(name, tests=True, whole=True))
-        return any(self._mentioned[name] for name in names)
+        mentioned = self.modules.mentioned(frozenset().union(*(names for _, names in frameworks)))
+        return tuple(
+            entry
+            for entry, names in frameworks
+            # a hook's file need not import anything
+            if entry.framework == "python" or entry.files or not mentioned.isdisjoint(names)
+        )
 
     @cached_property
     def _by_decorator(self) -> ByLastName[tuple[str, Entry]]:
@@ -448,15 +447,17 @@ class Entries:
         return False
 
     def _in_file(self, summary: ModuleSummary, name: str) -> list[Started]:
-        path = os.path.relpath(summary.filename, self.modules.root).replace(os.sep, "/")
-        found = []
-        for pattern, entry in self._of_files:
-            if not pattern.match(path):
-                continue
-            if not entry.functions or any(fnmatch.fnmatchcase(name, o) for o in entry.functions):
-                label = f"{entry.context} {path}"
-                found.append(Started(entry.context, entry.framework, label, True, entry))
-        return found
+        known = self._in_files.get(summary.filename)
+        if known is None:
+            path = os.path.relpath(summary.filename, self.modules.root).replace(os.sep, "/")
+            known = self._in_files[summary.filename] = [
+                (path, entry) for pattern, entry in self._of_files if pattern.match(path)
+            ]
+        return [
+            Started(entry.context, entry.framework, f"{entry.context} {path}", True, entry)
+            for path, entry in known
+            if not entry.functions or any(fnmatch.fnmatchcase(name, o) for o in entry.functions)
+        ]
 
     # -- a function that is handed over
 

@@ -90,7 +90,7 @@ class Processes:
         """
         named, known = surroundings.plugins(self.deployment), self._around.imports
         importing: set[str] = set()
-        for entry in self.inference.catalog.entries:
+        for entry in self.inference.catalog.entries_by_name:
             for name, modules, files in (*self._specified(entry), *self._run_by_name(entry)):
                 named[name] = sorted({*named.get(name, ()), *modules})
                 importing.update(files)

@@ -383,6 +383,13 @@ class Modules:
         others = self._tested.mentioning(word, whole=whole) if tests else []
         return sorted((*found, *others), key=self._places.__getitem__) if others else found
 
+    def mentioned(self, words: frozenset[str]) -> frozenset[str]:
+        """Return those of some words that a file contains, tests included, none if frugal."""
+        if self.is_frugal:
+            return frozenset()
+        found = self._served.mentioned(words)
+        return found | self._tested.mentioned(words - found)
+
     @cached_property
     def _served(self) -> WordSearch:
         return WordSearch(self.serving, self.data)

@@ -47,6 +47,18 @@ class WordSearch:
             found = self._found[key] = self._find(encoded(word), whole)
         return found
 
+    def mentioned(self, words: Iterable[str]) -> frozenset[str]:
+        """Return those of some words that `mentioning` finds, whole, in any of the files."""
+        if self._index is None:
+            self._index = WordIndex(self._files, self._read)
+        has = self._index.has
+        return frozenset(
+            word
+            for word in words
+            if has(encoded(word))
+            or (not _is_word(encoded(word)) and self.mentioning(word, whole=True))
+        )
+
     def change(self, path: str, before: bytes | None, data: bytes) -> None:
         """Take in that one of the files has other bytes.
 
@@ -122,6 +134,10 @@ class WordIndex:
                 self._numbers[word] = []
                 self._text += word + b" "
             insort(self._numbers[word], number)
+
+    def has(self, word: bytes) -> bool:
+        """Return whether some file contains a word."""
+        return bool(self._numbers.get(word))
 
     def whole(self, word: bytes) -> list[str]:
         """Return the files that contain a word, in their order."""
