@@ -137,8 +137,8 @@ class CapturedBeforePatch(ProcessRule):
     }
 
     @classmethod
-    def find(cls, service: Service, _paths: Collection[str]) -> Iterable[Remark]:
-        """Yield one remark for each name or object."""
+    def find(cls, service: Service, paths: Collection[str]) -> Iterable[Remark]:
+        """Yield one remark for each name or object that a file keeps."""
         processes = service.processes
         found: dict[tuple[str, int, str], tuple[StartupEvent, StartupEvent, Process]] = {}
         for process in processes.all():
@@ -149,8 +149,10 @@ class CapturedBeforePatch(ProcessRule):
                     key = (step.path, step.row, step.symbol)
                     found.setdefault(key, (step, patch, process))
         originals = processes.inference.catalog.originals
-        uses = service.uses
+        uses, reported = service.uses, frozenset(paths)
         for step, patch, process in found.values():
+            if step.path not in reported:
+                continue
             server = patch.path == ""
             facts = Captured(
                 step.name,

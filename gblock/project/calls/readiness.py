@@ -446,13 +446,29 @@ class Readiness:
         return self._callbacks[key]
 
     def _is_callback(self, summary: ModuleSummary, index: int) -> bool:
-        handovers = self.inference.calling.handovers(summary.filename, index)
-        if not handovers or self.inference.calling.callers(summary.filename, index):
+        calling = self.inference.calling
+        # What takes the function is expensive to infer, and hardly any function is a callback.
+        if not any(
+            self._may_take_callbacks(call, place.path)
+            for call, place, _, _ in calling.possible_handovers(summary.filename, index)
+        ):
+            return False
+        handovers = calling.handovers(summary.filename, index)
+        if not handovers or calling.callers(summary.filename, index):
             return False
         return all(
             self.inference.callees.called_symbols(call.expression.callee, place)
             & self.inference.catalog.callbacks
             for call, place, _ in handovers
+        )
+
+    def _may_take_callbacks(self, call: Call, path: str) -> bool:
+        """Return whether a callee has a name, in its file, of what takes callbacks."""
+        name, aliases = last_name(call.expression.callee), self.inference.calling.aliases(path)
+        return any(
+            name == taking or name in aliases.get(taking, ())
+            for symbol in self.inference.catalog.callbacks
+            for taking in [symbol.rpartition(".")[2]]
         )
 
 
