@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gblock.project.names.declarations import Declarations
@@ -113,8 +113,11 @@ class Mentions:
         }
         """By name of a library: a word of each import of it, and a pattern of the imports."""
         self._known: dict[str, Mention] = {}
-        self._searched: dict[tuple[re.Pattern[bytes], str], bool] = {}
+        self._searched: dict[str, dict[bytes, bool]] = {}
+        """By file and pattern, whether the pattern matches. A pattern's own hash takes long."""
         self._starting: dict[str, bool] = {}
+        self._deriving: dict[str, tuple[bytes, ...]] = {}
+        self._may_start: dict[frozenset[str], bool] = {}
         self._declarations = Declarations(modules)
         self._texts = Texts(self._declarations)
 
@@ -191,7 +194,13 @@ class Mentions:
 
         A process that only sleeps or waits with gevent has one greenlet, and no other to block.
         """
-        known = list(paths)
+        known = frozenset(paths)
+        found = self._may_start.get(known)
+        if found is None:
+            found = self._may_start[known] = self._may_start_greenlets(known)
+        return found
+
+    def _may_start_greenlets(self, known: frozenset[str]) -> bool:
         if any(self._names_start(path) for path in known):
             return True
         derived = {name for path in known for name in self._derived(path)}
@@ -202,30 +211,37 @@ class Mentions:
 
     def _names_start(self, path: str) -> bool:
         """Return whether the code of a file names what starts greenlets, other than as a base."""
-        mention = self.of(path)
-        is_importing = mention.imports or mention.imports_later or mention.patched_by
-        pattern = _STARTS_GREENLETS if is_importing else _STARTS_BY_OTHERS
-        if not self.is_in(pattern, path):
-            return False
         found = self._starting.get(path)
         if found is None:
-            code = _CLASS.sub(b"", _NO_CODE.sub(b"", self.modules.data(path)))
-            found = self._starting[path] = pattern.search(code) is not None
+            mention = self.of(path)
+            is_importing = mention.imports or mention.imports_later or mention.patched_by
+            pattern = _STARTS_GREENLETS if is_importing else _STARTS_BY_OTHERS
+            found = self.is_in(pattern, path)
+            if found:
+                code = _CLASS.sub(b"", _NO_CODE.sub(b"", self.modules.data(path)))
+                found = pattern.search(code) is not None
+            self._starting[path] = found
         return found
 
-    def _derived(self, path: str) -> Iterator[bytes]:
-        """Yield the classes that a file derives from those that start greenlets."""
-        if self.is_in(_STARTS_GREENLETS, path):
-            for match in _CLASS.finditer(self.modules.data(path)):
-                if _STARTS_GREENLETS.search(match[2]):
-                    yield match[1]
+    def _derived(self, path: str) -> tuple[bytes, ...]:
+        """Return the classes that a file derives from those that start greenlets."""
+        found = self._deriving.get(path)
+        if found is None:
+            is_in = self.is_in(_STARTS_GREENLETS, path)
+            found = self._deriving[path] = tuple(
+                match[1]
+                for match in (_CLASS.finditer(self.modules.data(path)) if is_in else ())
+                if _STARTS_GREENLETS.search(match[2])
+            )
+        return found
 
     def is_in(self, pattern: re.Pattern[bytes], path: str) -> bool:
         """Return whether a pattern matches in a file, which many processes may load."""
-        found = self._searched.get((pattern, path))
+        known = self._searched.setdefault(path, {})
+        found = known.get(pattern.pattern)
         if found is None:
             match = pattern.search(self.modules.data(path))
-            found = self._searched[pattern, path] = match is not None
+            found = known[pattern.pattern] = match is not None
         return found
 
     def pool_setting(self, path: str) -> int | None:

@@ -195,7 +195,9 @@ class Patching:
     @cached_property
     def _marked(self) -> frozenset[str]:
         mentioning = self.modules.mentioning
-        return frozenset[str]().union(*(mentioning(word, tests=True) for word in self._words))
+        return frozenset[str]().union(
+            *(mentioning(word, tests=True, whole=True) for word in self._words)
+        )
 
     # -- patch functions that are called by name
 
