@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gblock.project.reading.parsing import parsed
-
 MAIN_GUARD = re.compile(
     rb"""^if[\s(]+(?:__name__[ \t]*(?:==|\bin\b)[ \t]*[(\[{]?[ \t]*["']__main__["']"""
     rb"""|["']__main__["'][ \t]*==[ \t]*__name__)""",
@@ -14,6 +12,13 @@ MAIN_GUARD = re.compile(
 )
 """The line that limits its block to the module that is started."""
 _TRIPLE = re.compile(rb"""\"{3}|'{3}""")
+_LEXEMES = re.compile(
+    rb"#[^\n]*"
+    rb'|"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"'
+    rb"|'''(?:[^'\\]|\\.|'(?!''))*'''|'(?:[^'\\\n]|\\.)*'",
+    re.DOTALL,
+)
+"""Comments and strings, of which one may contain what looks like the other."""
 SHORT = 60
 """The longest excerpt of code in a message, in characters."""
 
@@ -45,17 +50,16 @@ def statements(pattern: re.Pattern[bytes], data: bytes) -> Iterator[re.Match[byt
 
 
 def _continuing(data: bytes) -> frozenset[int]:
-    """Return the rows, from 1, that begin inside of a string; none for unparsable files."""
-    import ast  # most files have no such match
-
-    tree = parsed(data)
-    return frozenset(
-        row
-        for node in (ast.walk(tree) if tree is not None else ())
-        if isinstance(node, ast.JoinedStr)
-        or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
-        for row in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
-    )
+    """Return the rows, from 1, that begin inside of a string."""
+    found: set[int] = set()
+    row, at = 1, 0
+    for match in _LEXEMES.finditer(data):
+        inner = match[0].count(b"\n")
+        if inner:
+            row += data.count(b"\n", at, match.start())
+            found.update(range(row + 1, row + inner + 1))
+            row, at = row + inner, match.end()
+    return frozenset(found)
 
 
 def excerpt(data: bytes, row: int, start: int, end_row: int, end: int, longest: int = SHORT) -> str:
