@@ -89,6 +89,7 @@ class Registrations:
         self._keeping = inference.keeping
         self._known: dict[tuple[str, int], list[Registered]] = {}
         self._wanted: dict[str, list[tuple[str, Entry]]] = {}
+        self._assigning: dict[str, tuple[list[tuple[str, str, Binding]], list[int]]] = {}
         self._displays: dict[str, list[tuple[Call, Expr, Argument, Entry]]] = {}
 
     def of(self, summary: ModuleSummary, index: int) -> list[Registered]:
@@ -116,7 +117,8 @@ class Registrations:
         others = [path for path in naming if path != summary.filename]
         if len(others) > _MOST_FILES:
             others = []
-        in_strings = _written(scope.name)
+        in_strings = None
+        quoted = [f"{scope.name}{quote}".encode() for quote in "\"'"]
         is_top = scope.parent == 0
         for path in (summary.filename, *others):
             data = self.modules.data(path)
@@ -124,7 +126,10 @@ class Registrations:
                 other = self.modules.summary(path)
                 yield from self._assigned_in(other, summary.filename, index, scope.name)
             yield from self._in_displays(path, (summary.filename, index), scope.name)
-            if is_top and any(
+            if not is_top or not any(one in data for one in quoted):
+                continue
+            in_strings = in_strings or _written(scope.name)
+            if any(
                 is_module(summary.filename, match[1].decode())
                 for match in in_strings.finditer(data)
             ):
@@ -142,16 +147,43 @@ class Registrations:
         self, other: ModuleSummary, path: str, index: int, name: str
     ) -> Iterator[Registered]:
         """Yield the assignments of a function, or of an object of a class, in one module."""
-        for scope in other.scopes:
-            for (owner, attribute), bindings in scope.attributes.items():
-                wanted = self._assigned_as(attribute)
-                for binding in bindings if wanted else ():
-                    if self._holds(binding, other.filename, path, index, name):
-                        place = Place(other.filename, binding.scope, binding.path)
-                        yield from self._of_owner(owner, attribute, place, wanted)
-        for number, scope in enumerate(other.scopes):
-            if scope.kind == "class" and scope.bases:
-                yield from self._in_class(other, number, (path, index, name))
+        attributes, classes = self._assignments(other)
+        for owner, attribute, binding in attributes:
+            if self._holds(binding, other.filename, path, index, name):
+                place = Place(other.filename, binding.scope, binding.path)
+                yield from self._of_owner(owner, attribute, place, self._assigned_as(attribute))
+        for number in classes:
+            yield from self._in_class(other, number, (path, index, name))
+
+    def _assignments(
+        self, other: ModuleSummary
+    ) -> tuple[list[tuple[str, str, Binding]], list[int]]:
+        """Return the assignments of one module that may register something, of any function.
+
+        Returns:
+            The owner, the attribute and the binding of each assigned attribute, and the classes
+            with such attributes.
+        """
+        found = self._assigning.get(other.filename)
+        if found is None:
+            names = {pattern for _, pattern, _ in self._assigned}
+            found = self._assigning[other.filename] = (
+                [
+                    (owner, attribute, binding)
+                    for scope in other.scopes
+                    for (owner, attribute), bindings in scope.attributes.items()
+                    if self._assigned_as(attribute)
+                    for binding in bindings
+                ],
+                [
+                    number
+                    for number, scope in enumerate(other.scopes)
+                    if scope.kind == "class"
+                    and scope.bases
+                    and not names.isdisjoint(scope.bindings)
+                ],
+            )
+        return found
 
     def _assigned_as(self, attribute: str) -> list[tuple[str, Entry]]:
         """Return the classes whose attribute of this name starts what it is assigned."""

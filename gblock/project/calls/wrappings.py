@@ -10,9 +10,11 @@ from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import CallExpr, Expr
+from gblock.project.reading.expressions import CallExpr, Expr, functions_named
 from gblock.project.reading.summary import Call
 
+_MADE = (tags.CALL, tags.NAME)
+"""The arguments that may be what a call makes."""
 _Function = tuple[str, int]
 """The module of a function, and its scope."""
 
@@ -33,14 +35,26 @@ class Wrappings:
 
     def of(self, path: str, index: int) -> Iterator[tuple[Call, Place, int | None, Expr]]:
         """Yield the calls, their places, and the position and expression of the argument."""
-        for one in self.inference.calling.possible_handovers(path, index):
+        calling, summary = self.inference.calling, self.inference.modules.summary(path)
+        for one in calling.possible_handovers(path, index):
             _, place, _, argument = one
-            if not self._is(argument, place, (path, index)):
-                if self._wraps(argument, place, (path, index)):
+            # Most arguments are no calls, which is seen without inferring what they are.
+            if argument is None or argument.tag not in _MADE:
+                continue
+            names = calling.names_in(place.path, summary, index)
+            if self._wraps(argument, place, (path, index), names):
+                if not self._is(argument, place, (path, index)):
                     yield one
 
-    def _wraps(self, argument: Expr, place: Place, function: _Function) -> bool:
-        """Return whether an argument is the result of calls that keep a function for later."""
+    def _wraps(self, argument: Expr, place: Place, function: _Function, names: set[str]) -> bool:
+        """Return whether an argument is the result of calls that keep a function for later.
+
+        Args:
+            argument: The argument.
+            place: Its place.
+            function: The function.
+            names: The names by which the module of the argument may mean it.
+        """
         if argument is None:
             return False
         if argument.tag == tags.NAME:
@@ -51,12 +65,16 @@ class Wrappings:
             made, where = bound[0].value, Place(found[0].filename, bound[0].scope, bound[0].path)
             if made is None or made.tag != tags.CALL:
                 return False
-            return self._wraps(made, where, function)
+            return self._wraps(made, where, function, names)
         if argument.tag != tags.CALL:
             return False
         return any(
-            self._wraps(one, place, function)
-            or (self._is(one, place, function) and self._keeps(argument, place, function))
+            self._wraps(one, place, function, names)
+            or (
+                not names.isdisjoint(functions_named(one))
+                and self._is(one, place, function)
+                and self._keeps(argument, place, function)
+            )
             for one in argument.positional
         )
 

@@ -276,15 +276,25 @@ class Calling:
             return found
         found = self._handovers[path, index] = []
         summary = self.inference.modules.summary(path)
-        scope = summary.scopes[index]
-        named = scope.kind == "function"
-        for other in self._callable_from(path, scope):
-            aliases = self.aliases(other).get(scope.name if named else index, set())
-            for word in sorted({scope.name if named else "", *aliases}):
+        for other in self._callable_from(path, summary.scopes[index]):
+            for word in sorted(self.names_in(other, summary, index)):
                 for call, position, argument in self.given(other).get(word, ()):
                     found.append((call, Place(other, call.scope, call.path), position, argument))
         found += self._made(summary, index)
         return found
+
+    def names_in(self, path: str, summary: ModuleSummary, index: int) -> set[str]:
+        """Return the names by which a module may hand over a function; a lambda's is empty.
+
+        Args:
+            path: The module that may hand it over.
+            summary: The module of the function.
+            index: Its scope.
+        """
+        scope = summary.scopes[index]
+        named = scope.kind == "function"
+        aliases = self.aliases(path).get(scope.name if named else index, set())
+        return {scope.name if named else "", *aliases}
 
     def _made(
         self, summary: ModuleSummary, index: int

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from gblock.project.names import values as v
@@ -68,8 +70,8 @@ class Keeping:
     """
 
     OF_FILES = (
-        "_stored", "_calls", "_indirectly", "_returning", "_passed", "_given_names",
-        "_taken_at_once", "_absorbed_names",
+        "_stored", "_calls", "_by_callee", "_indirectly", "_returning", "_passed",
+        "_given_names", "_taken_at_once", "_absorbed_names",
     )  # fmt: skip
     """The tables that the files alone decide."""
 
@@ -79,6 +81,8 @@ class Keeping:
         self._stored: dict[str, _Stores] = {}
         self._objects_named: dict[tuple[str, int], list[str]] = {}
         self._calls: dict[str, list[_Called]] = {}
+        self._by_callee: dict[str, dict[str, list[tuple[int, _Called]]]] = {}
+        """By file and attribute the calls, with their numbers; all other callees have no name."""
         self._indirectly: dict[str, list[_Called]] = {}
         """By file the calls whose callee no definition and no import names."""
         self._returning: dict[tuple[str, str], list[tuple[str, list[str]]]] = {}
@@ -507,7 +511,8 @@ class Keeping:
                     continue
                 if not (scope.returns or scope.yields):
                     continue
-                if any(scope.rows[0] <= row <= scope.rows[1] for row in rows):
+                following = bisect_left(rows, scope.rows[0])
+                if following < len(rows) and rows[following] <= scope.rows[1]:
                     found.append((scope.name, self._calling(summary, index)))
         return found
 
@@ -544,10 +549,11 @@ class Keeping:
         getting = self._getting(words) if getters else {}
         for file in sorted({*mentioning, *getting}):
             names = getting.get(file, ())
-            is_near = file in mentioning
-            for call, callee, place in self._called(file) if is_near else self._indirect(file):
-                if not (_may_be_kept(callee, words) if is_near else _may_get(callee, names)):
-                    continue
+            if file in mentioning:
+                calls = self._may_call(file, words)
+            else:
+                calls = [one for one in self._indirect(file) if _may_get(one[1], names)]
+            for call, callee, place in calls:
                 where = place or Place(file, call.scope, call.path)
                 if v.includes(self.inference.infer(callee, where), kind, path, index):
                     yield file, call
@@ -586,6 +592,26 @@ class Keeping:
                     for key in _keys(part):
                         found.setdefault(key, []).append(call)
         return found
+
+    def _may_call(self, file: str, words: set[str]) -> list[_Called]:
+        """Return the calls of a file whose callee may be what a container keeps, in order."""
+        found = self._by_callee.get(file)
+        if found is None:
+            found = self._by_callee[file] = {}
+            summary = self.modules.summary(file)
+            bound = {name for scope in summary.scopes for name in scope.bindings}
+            for number, (call, callee, place) in enumerate(self._called(file)):
+                if callee.tag == tags.ATTRIBUTE:
+                    found.setdefault(callee.name, []).append((number, (call, callee, place)))
+                elif callee.tag == tags.NAME and not summary.star_imports:
+                    if callee.identifier in bound:  # a builtin is nothing of the project
+                        found.setdefault("", []).append((number, (call, callee, place)))
+                elif callee.tag in _CALLEES:
+                    found.setdefault("", []).append((number, (call, callee, place)))
+        if words.isdisjoint(found):
+            return [one for _, one in found.get("", ())]
+        chosen = [one for word in {"", *words} for one in found.get(word, ())]
+        return [one for _, one in sorted(chosen, key=itemgetter(0))]
 
     def _called(self, file: str) -> list[_Called]:
         """Return the calls of a file."""
@@ -696,7 +722,8 @@ def _given(call: CallExpr) -> set[str]:
 
 def _rows_with(data: bytes, word: str) -> list[int]:
     """Return the rows of a file that mention a name."""
-    written = re.compile(rb"\b%s\b" % re.escape(word.encode()))
+    name = re.escape(word.encode())
+    written = re.compile(rb"%s(?<!\w%s)\b" % (name, name))  # literal first: searched fast
     rows: dict[int, None] = {}
     row, start = 1, 0
     for match in written.finditer(data):
