@@ -116,6 +116,8 @@ class Callers:
         self._composed = ComposedNames(inference)
         self._signals = Signals(inference, self.keeping)
         self._found: dict[tuple[str, int], list[Caller]] = {}
+        self._beside: dict[str, frozenset[str]] = {}
+        """By file, the files that some program can run together with it."""
         self._computed: dict[str, list[tuple[Call, Place, CallExpr]]] = {}
         self._callees: dict[tuple[str, str], list[_Meaning]] = {}
         """The meanings of callees, by file and name."""
@@ -347,7 +349,9 @@ class Callers:
         by_name_alone = self._names_method(name, files, summary, index)
         graph = self._graph() if self._graph is not None and len(files) > _MOST_FILES else None
         if graph is not None:
-            beside = graph.beside(summary.filename)
+            beside = self._beside.get(summary.filename)
+            if beside is None:
+                beside = self._beside[summary.filename] = graph.beside(summary.filename)
             files = [path for path in files if path in beside]
         found: list[Caller] = []
         for path in files:

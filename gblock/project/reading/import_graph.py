@@ -115,6 +115,17 @@ class Edge(NamedTuple):
     """True for the application that they name for a server of ASGI, which has an event loop."""
 
 
+class _Following(NamedTuple):
+    """The imports of a file that are followed, as `ImportGraph.of` explains."""
+
+    eager: bool
+    is_main: bool
+    """True if the file is started, not imported."""
+    data: bool
+    handler: bool
+    asgi: bool
+
+
 class ImportGraph:
     """Follows a project's imports.
 
@@ -141,7 +152,7 @@ class ImportGraph:
         }
         self._imports = {} if known is None else known
         self._parents: dict[str, tuple[str, ...]] = {}
-        self._steps: dict[tuple[str, bool, bool, bool, bool, bool], frozenset[str]] = {}
+        self._steps: dict[_Following, dict[str, frozenset[str]]] = {}
         self._named: dict[tuple[str, str, bool], str | None] = {}
 
     def imports(self, path: str) -> tuple[Edge, ...]:
@@ -179,35 +190,40 @@ class ImportGraph:
         for path in begun:
             if not (as_file and path == main):
                 found.update(self.packages(path))
+        started = begun if main is None else frozenset((main,))
+        following = _Following(eager, False, data, handler, asgi)
+        known = self._steps.setdefault(following, {})
         waiting = list(found)
         while waiting:
             path = waiting.pop()
-            is_main = path == main or (main is None and path in begun)
-            new = self._next(path, eager, is_main, data, handler, asgi) - found
-            found |= new
-            waiting += new
+            if path in started:
+                steps = self._next(path, following._replace(is_main=True))
+            else:
+                steps = known.get(path) or self._next(path, following)
+            new = steps - found
+            if new:
+                found |= new
+                waiting += new
         return frozenset(found)
 
-    def _next(
-        self, path: str, eager: bool, is_main: bool, data: bool, handler: bool, asgi: bool
-    ) -> frozenset[str]:
+    def _next(self, path: str, how: _Following) -> frozenset[str]:
         """Return the files that one file leads to directly."""
-        key = (path, eager, is_main, data, handler, asgi)
-        found = self._steps.get(key)
+        known = self._steps.setdefault(how, {})
+        found = known.get(path)
         if found is None:
             steps: set[str] = set()
             for one in self.imports(path):
                 if not self.modules.is_module(one.target) or (
-                    not is_main if one.main else eager and one.later
+                    not how.is_main if one.main else how.eager and one.later
                 ):
                     continue
-                if (one.is_data and not data) or (one.of_handler and not handler):
+                if (one.is_data and not how.data) or (one.of_handler and not how.handler):
                     continue
-                if one.of_asgi and not asgi:
+                if one.of_asgi and not how.asgi:
                     continue
                 steps.add(one.target)
                 steps.update(self.packages(one.target)[: one.depth])
-            found = self._steps[key] = frozenset(steps)
+            found = known[path] = frozenset(steps)
         return found
 
     @cached_property
