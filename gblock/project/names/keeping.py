@@ -601,6 +601,8 @@ class Keeping:
             summary = self.modules.summary(file)
             bound = {name for scope in summary.scopes for name in scope.bindings}
             for number, (call, callee, place) in enumerate(self._called(file)):
+                if callee is None:
+                    continue
                 if callee.tag == tags.ATTRIBUTE:
                     found.setdefault(callee.name, []).append((number, (call, callee, place)))
                 elif callee.tag == tags.NAME and not summary.star_imports:
