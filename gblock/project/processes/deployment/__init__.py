@@ -35,8 +35,8 @@ from gblock.project.reading.tree import LARGEST, Tree
 __all__ = ["Command", "Deployment", "EntryPoint", "Note"]
 
 
-_Invocation: TypeAlias = tuple[str, frozenset[tuple[str, str]], tuple[str, ...] | None, str]
-"""A script with its variables, its arguments and its caller's name for it."""
+_Invocation: TypeAlias = tuple[str, frozenset[tuple[str, str]], tuple[str, ...] | None]
+"""A script with the variables that it reads, and its arguments."""
 
 
 class Deployment(Repository):
@@ -255,16 +255,27 @@ class Deployment(Repository):
             arguments: Its arguments; None if unknown.
             label: The caller's name for the process.
         """
-        key = (path, frozenset((variables or {}).items()), arguments, label)
+        text = self.text(path) or ""
+        # The label and the other variables of its environment only pass through it.
+        read = shell_script.names_read(text, variables or {}, arguments or ())
+        given = {name: value for name, value in (variables or {}).items() if name in read}
+        key = (path, frozenset(given.items()), arguments)
         found = self._script_commands.get(key)
         if found is None:
-            text = self.text(path) or ""
             facts = shell_script.called(
-                text, path, variables, arguments, label, lambda name: self.included(name, path)
+                text, path, given, arguments, source=lambda name: self.included(name, path)
             )
             found = [self._placed(fact) for fact in facts if isinstance(fact, Command)]
             self._script_commands[key] = found
-        return found
+        others = {name: value for name, value in (variables or {}).items() if name not in read}
+        if not others and not label:
+            return found
+        return [
+            one._replace(
+                label=label, environment=tuple(sorted({**others, **one.variables}.items()))
+            )
+            for one in found
+        ]
 
     def _placed(self, command: Command) -> Command:
         """Return a command with the directory of the repository that it is started in."""
