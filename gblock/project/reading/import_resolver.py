@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _ADDED = re.compile(rb"^[ \t]*sys\.path\.(?:insert|append)\(", re.MULTILINE)
+_PACKAGE = f"{os.sep}__init__.py"
 _LONGEST_PATH = 300
 """Bytes in which the argument of ``sys.path.append()`` ends."""
 _PARENTHESIS = re.compile(rb"[()]")
@@ -69,6 +70,8 @@ class ImportResolver:
         self._resolved: dict[tuple[str, str], str | None] = {}
         self._others: dict[tuple[str, str], tuple[str, ...]] = {}
         self._images = Images(roots[-1])
+        self._searched: dict[str, list[str]] = {}
+        """By directory the directories that its imports search."""
         self._starts: dict[str, str | None] = {}
         self._used_as_package: dict[str, bool] = {}
         self._by_tail: dict[str, list[str]] = {}
@@ -88,6 +91,7 @@ class ImportResolver:
         """Forget what depends on the bytes of files, and on which there are."""
         self._resolved.clear()
         self._others.clear()
+        self._searched.clear()
         self._starts.clear()
         self._used_as_package.clear()
         vars(self).pop("_added", None)
@@ -148,8 +152,14 @@ class ImportResolver:
 
     def inside(self, directory: str, module: str) -> str | None:
         """Return the file or directory of a dotted name below a directory."""
-        base = os.path.join(directory, *module.split(".")) if module else directory
-        for path in (os.path.join(base, "__init__.py"), base + ".py"):
+        base = directory
+        if module:
+            parts = module.split(".")
+            if all(parts) and not directory.endswith(os.sep):  # joined far faster
+                base = os.sep.join((directory, *parts))
+            else:
+                base = os.path.join(directory, *parts)
+        for path in (f"{base}{_PACKAGE}", f"{base}.py"):
             if path in self._known:
                 return path
         return base if base in self._directories else None
@@ -260,6 +270,12 @@ class ImportResolver:
 
     def _roots(self, directory: str) -> list[str]:
         """Return the directories that an import from this directory searches, nearest first."""
+        found = self._searched.get(directory)
+        if found is None:
+            found = self._searched[directory] = self._find_roots(directory)
+        return found
+
+    def _find_roots(self, directory: str) -> list[str]:
         roots = []
         current = directory
         while True:

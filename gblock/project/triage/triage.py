@@ -28,11 +28,14 @@ from gblock.project.triage.vocabulary import Vocabulary, pattern
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import NamedTuple
 
     from gblock.project.triage.survey import Survey
 
     _Seeds = dict[frozenset[str], list[str]]
     """The files that objects start from, by the packages of the objects."""
+else:
+    from gblock.lean import NamedTuple
 
 # Literal first characters: the regular expression engine finds them forty times faster than a
 # pattern that starts with an anchor.
@@ -57,6 +60,24 @@ _RARE = 12
 """A name in more files than this is too common to follow."""
 _MUCH = 5_000_000
 """Bytes: if more than this may matter, objects are followed over fewer imports."""
+
+
+class _Attributes(NamedTuple):
+    """The attributes, and the other syntax, that show calls of the methods of some packages."""
+
+    names: frozenset[bytes]
+    pattern: re.Pattern[bytes] | None
+
+    def are_in(self, data: bytes, attributes: frozenset[bytes]) -> bool:
+        """Return whether a file may contain such a call.
+
+        Args:
+            data: The file's bytes.
+            attributes: Those of the names of all packages that are attributes in it.
+        """
+        if not self.names.isdisjoint(attributes):
+            return True
+        return self.pattern is not None and self.pattern.search(data) is not None
 
 
 class Triage:
@@ -148,6 +169,10 @@ class Triage:
     @cached_property
     def _find_from(self) -> Callable[[bytes], list[tuple[bytes, bytes]]]:
         return re.compile(_FROM).findall
+
+    @cached_property
+    def _find_attributes(self) -> Callable[[bytes], list[bytes]]:
+        return re.compile(_ATTRIBUTE).findall
 
     @cached_property
     def _find_import(self) -> Callable[[bytes], list[bytes]]:
@@ -363,9 +388,16 @@ class Triage:
         data = self.modules.data
         importing = [path for path in self.modules.files if self.imported(path) & with_methods]
         self._find_callables(importing)
-        named = self._attribute_pattern(with_methods)
+        named = self._attributes_of(with_methods)
         if named is None:
             return
+        known: dict[str, frozenset[bytes]] = {}
+
+        def attributes(path: str) -> frozenset[bytes]:
+            if path not in known:
+                known[path] = named.names.intersection(self._find_attributes(data(path)))
+            return known[path]
+
         related = self.vocabulary.related
         groups = {related[root] & with_methods for root in with_methods}
         seeds = {
@@ -378,16 +410,16 @@ class Triage:
         }
         bytes_left = _MUCH
         for path in self.modules.files:
-            if named.search(data(path)):
+            if named.are_in(data(path), attributes(path)):
                 bytes_left -= len(data(path))
                 if bytes_left < 0:
                     break
         self._is_big = bytes_left < 0
         reach = self._near if self._is_big else self._connected
         for group, paths in reach(seeds).items():
-            named = self._attribute_pattern(group)
+            wanted = self._attributes_of(group)
             for path in paths:
-                if named is not None and named.search(data(path)):
+                if wanted is not None and wanted.are_in(data(path), attributes(path)):
                     self._reached[path] = self._reached.get(path, frozenset()) | group
 
     def _find_callables(self, importing: list[str]) -> None:
@@ -410,22 +442,24 @@ class Triage:
                 rpcs = {name for path in files for name in called_rpcs(data(path))}
                 self._callables[GRPC_PACKAGE].update(name.decode() for name in rpcs)
 
-    def _attribute_pattern(self, roots: Iterable[str]) -> re.Pattern[bytes] | None:
-        """Return a pattern for calls of the methods of some packages, None if there are none."""
+    def _attributes_of(self, roots: Iterable[str]) -> _Attributes | None:
+        """Return what shows calls of the methods of some packages, None if there are none."""
         roots = list(roots)
         if any(self.vocabulary.packages[root].whole for root in roots):
-            return re.compile(rb"\.\w+")
+            return _Attributes(frozenset(), re.compile(rb"\.\w+"))
         names = {name for root in roots for name in self.vocabulary.packages[root].methods}
         called = {name for root in roots for name in self._callables.get(root, ())}
         patterns = []
-        if names or called:
-            patterns.append(rb"\.(?:%s)\b" % "|".join(sorted(names | called)).encode())
         if called:
             # ``self._model = model`` keeps it under nearly the same name.
             patterns.append(rb"\b_*(?:%s)\(" % "|".join(sorted(called)).encode())
         if any(root in self._callables for root in roots):
             patterns.append(_CALLED_RESULT)
-        return re.compile(b"|".join(patterns)) if patterns else None
+        if not (names or called or patterns):
+            return None
+        # A file has far fewer attributes than a pattern of all names has branches.
+        pattern = re.compile(b"|".join(patterns)) if patterns else None
+        return _Attributes(frozenset(name.encode() for name in names | called), pattern)
 
     def _connected(self, seeds: _Seeds) -> dict[frozenset[str], set[str]]:
         """Return the files that imports connect with some files.
