@@ -17,6 +17,7 @@ from gblock.project.reading.bindings import (
     STORES,
     Binding,
     Path,
+    ValueBinding,
 )
 from gblock.project.reading.summary import LOOPS, ModuleSummary, Scope
 
@@ -35,6 +36,10 @@ class _Bindings(NamedTuple):
     """By a ``global`` statement in some function."""
     always: list[Path]
     """Statements of which each block that can run to its end binds the name, last one first."""
+    stored: list[ValueBinding]
+    """Stores into what the name holds."""
+    first: Path | None
+    """The path of the only binding, if it is in no block: each use behind it sees it."""
 
 
 class Definitions:
@@ -55,12 +60,11 @@ class Definitions:
             name: The name.
             use: The path of the statement that uses it; ``END`` for a use from outside the scope.
         """
-        scope = summary.scopes[home]
-        key = (summary.filename, home, name)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = _bindings(summary, home, name)
+        known = self._of(summary, home, name)
         here = known.here
+        if known.first is not None and known.first < use:
+            return [*here, *known.declared, *known.elsewhere]
+        scope = summary.scopes[home]
         found: list[Binding] = []
         last: Path | None = None
         passed = next((one for one in known.always if _is_passed(one, use)), None)
@@ -85,6 +89,17 @@ class Definitions:
             found = [binding for binding in here if binding.path == use]
         return [*found, *known.declared, *known.elsewhere]
 
+    def stored(self, summary: ModuleSummary, home: int, name: str) -> list[ValueBinding]:
+        """Return the stores into what a name of a scope holds: ``name[key] = value``."""
+        return self._of(summary, home, name).stored
+
+    def _of(self, summary: ModuleSummary, home: int, name: str) -> _Bindings:
+        key = (summary.filename, home, name)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _bindings(summary, home, name)
+        return known
+
 
 def comes_before(one: Path, other: Path, scope: Scope) -> bool:
     """Return whether a statement of a scope may have run before another one, further down."""
@@ -96,8 +111,12 @@ def _bindings(summary: ModuleSummary, home: int, name: str) -> _Bindings:
     declared: list[Binding] = []
     elsewhere: list[Binding] = []
     here: list[Binding] = []
+    stored: list[ValueBinding] = []
     for binding in scope.bindings.get(name, ()):
-        if binding.kind in STORES or binding.kind == AUGMENTED:
+        if binding.kind in STORES:
+            stored.append(binding)
+            continue
+        if binding.kind == AUGMENTED:
             continue
         if binding.kind == ANNOTATED:
             declared.append(binding)
@@ -106,7 +125,8 @@ def _bindings(summary: ModuleSummary, home: int, name: str) -> _Bindings:
         else:
             here.append(binding)
     here.sort(key=lambda binding: binding.path)
-    return _Bindings(here, declared, elsewhere, _always(here, scope))
+    first = here[0].path if len(here) == 1 and len(here[0].path) <= 1 else None
+    return _Bindings(here, declared, elsewhere, _always(here, scope), stored, first)
 
 
 def _always(bindings: list[Binding], scope: Scope) -> list[Path]:

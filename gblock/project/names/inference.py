@@ -336,7 +336,7 @@ class Inference:
         if scope == 0:
             receiver = None
         bindings = self.definitions.reaching(summary, scope, name, use)
-        stored = [b for b in summary.scopes[scope].bindings[name] if b.kind in kinds.STORES]
+        stored = self.definitions.stored(summary, scope, name)
         if not bindings and not stored:
             return None
         if len(bindings) > 1 and any(not b.fallback for b in bindings):
