@@ -18,13 +18,13 @@ from gblock.project.names.values import Value, unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import (
-    ITERATING,
     CallExpr,
     Expr,
     dotted,
     last_name,
     without_arguments,
 )
+from gblock.project.reading.iteration import ITERATING
 from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
 
 TYPE_CHECKING = False

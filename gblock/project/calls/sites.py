@@ -24,7 +24,6 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding
 from gblock.project.reading.deriving import derived
 from gblock.project.reading.expressions import (
-    ITERATING,
     AttributeExpr,
     CallExpr,
     ElementsExpr,
@@ -42,6 +41,7 @@ from gblock.project.reading.generated import (
     may_call_rpcs,
     names_made_by,
 )
+from gblock.project.reading.iteration import ITERATING
 from gblock.project.reading.renaming import renamed
 from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
 

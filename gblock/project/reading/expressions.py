@@ -33,12 +33,6 @@ SLICE: Final = "slice"
 TEXT: Final = "text"
 SUM: Final = "sum"
 
-ITERATING: Final = frozenset(
-    "iter next list tuple set frozenset sorted sum any all max min enumerate zip map filter dict "
-    "join extend update chain deque".split()
-)
-"""Last names of functions that iterate over their arguments."""
-
 Expr: TypeAlias = (
     "NameExpr | AttributeExpr | CallExpr | ConstantExpr | InnerExpr | ElementsExpr | MappingExpr"
     "| SubscriptExpr | OperatorExpr | CompareExpr | LambdaExpr | ComprehensionExpr | TextExpr"

@@ -13,13 +13,13 @@ from functools import cached_property
 
 from gblock.decoding import is_utf_8
 from gblock.project.reading.deriving import derived
-from gblock.project.reading.expressions import ITERATING
 from gblock.project.reading.generated import (
     GRPC_MODULE,
     GRPC_PACKAGE,
     called_rpcs,
     names_made_by,
 )
+from gblock.project.reading.iteration import ITERATING
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.renaming import renamed
 from gblock.project.reading.word_index import SPACED
