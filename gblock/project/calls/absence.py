@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from gblock.project.reading.modules import Modules
+from gblock.project.calls.suites import Suites
 from gblock.project.reading.parsing import parsed
-from gblock.project.reading.summary import AnyCall
 
 _MAY_LACK = re.compile(rb"\bgevent\b", re.IGNORECASE)
 _TESTED = re.compile(rb"\bexcept\b|\bis[ \t]+(?:not[ \t]+)?None\b|\bif[ \t]+(?:not[ \t]+)?\w")
@@ -16,26 +15,11 @@ _FLAG = re.compile(r"(?:HAS|HAVE|WITH)_GEVENT|GEVENT_(?:AVAILABLE|INSTALLED)", r
 _ERRORS = frozenset(("ImportError", "ModuleNotFoundError", "Exception"))
 
 
-class Absence:
-    """Finds the calls that run only without gevent.
+class Absence(Suites):
+    """Finds what runs only without gevent."""
 
-    Args:
-        modules: The project's files.
-    """
-
-    def __init__(self, modules: Modules) -> None:
-        self.modules = modules
-        self._rows: dict[str, list[tuple[int, int]]] = {}
-
-    def contains(self, call: AnyCall, path: str) -> bool:
-        """Return whether a call runs only where an import of gevent fails."""
-        if path not in self._rows:
-            self._rows[path] = self._found(path)
-        return any(first <= call.row <= last for first, last in self._rows[path])
-
-    def _found(self, path: str) -> list[tuple[int, int]]:
-        """Return the first and the last row of each block that runs only without gevent."""
-        data = self.modules.data(path)
+    def of(self, data: bytes) -> list[list[ast.stmt]]:
+        """Return the suites that run only where an import of gevent fails."""
         if not _MAY_LACK.search(data) or not _TESTED.search(data):
             return []
         tree = parsed(data)
@@ -49,7 +33,7 @@ class Absence:
             if isinstance(node, ast.If):
                 holds = _means_absence(node.test, names)
                 blocks += [node.body] if holds else [node.orelse] if holds is False else []
-        return [(one[0].lineno, one[-1].end_lineno or one[-1].lineno) for one in blocks if one]
+        return [one for one in blocks if one]
 
 
 def _imports(node: ast.Try) -> bool:

@@ -225,7 +225,7 @@ class Contexts:
         if proxied:
             ways.append(Way(NATIVE, (here, *visit.steps), visit.is_certain))
             callers = [one for one in callers if one not in proxied]
-        forked = [one for one in callers if self._forks.contains(one.row, one.path)]
+        forked = [one for one in callers if self._forks.contain(one.row, one.path)]
         if forked:
             ways.append(Way(OTHER, (here, *visit.steps), visit.is_certain))
             callers = [one for one in callers if one not in forked]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from gblock.project.reading.modules import Modules
+from gblock.project.calls.suites import Suites
 from gblock.project.reading.parsing import parsed
 
 _FORKS = re.compile(rb"\bfork(?:pty)?\(")
@@ -15,26 +15,11 @@ _SERVING = frozenset("joinall run_forever serve_forever spawn spawn_later".split
 """Functions that make a service of the child, as in a server that forks its workers."""
 
 
-class Forks:
-    """Finds the rows that only a child process runs, which serves nothing and ends there.
+class Forks(Suites):
+    """Finds what only a child process runs, which serves nothing and ends there."""
 
-    Args:
-        modules: The project's files.
-    """
-
-    def __init__(self, modules: Modules) -> None:
-        self.modules = modules
-        self._rows: dict[str, list[tuple[int, int]]] = {}
-
-    def contains(self, row: int, path: str) -> bool:
-        """Return whether only a child process runs a row of a file."""
-        if path not in self._rows:
-            self._rows[path] = self._found(path)
-        return any(first <= row <= last for first, last in self._rows[path])
-
-    def _found(self, path: str) -> list[tuple[int, int]]:
-        """Return the first and the last row of each branch of a child."""
-        data = self.modules.data(path)
+    def of(self, data: bytes) -> list[list[ast.stmt]]:
+        """Return the suites that only a child process runs."""
         tree = parsed(data) if _FORKS.search(data) else None
         if tree is None:
             return []
@@ -52,11 +37,7 @@ class Forks:
             if isinstance(one, ast.If):
                 is_child = _means_child(one.test, names)
                 branches += [one.body] if is_child else [one.orelse] if is_child is False else []
-        return [
-            (branch[0].lineno, branch[-1].end_lineno or branch[-1].lineno)
-            for branch in branches
-            if branch and _ends(branch)
-        ]
+        return [branch for branch in branches if branch and _ends(branch)]
 
 
 def _called(node: ast.AST) -> str:

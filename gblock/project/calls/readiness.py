@@ -66,7 +66,7 @@ class Readiness:
             return True
         if blocker.kind != "waits" or call.node != "call":
             return False
-        if self._is_of_another(blocker, call, place) or self.refusals.is_handled(call, place.path):
+        if self._is_of_another(blocker, call, place) or self.refusals.contain(call.row, place.path):
             return True
         return self._is_tested(blocker, call, place, summary) or self._is_called_back(call, summary)
 

@@ -248,9 +248,9 @@ class Sites:
 
     def _site(self, call: AnyCall, path: str, kept: set[str]) -> Site | None:
         site = self._any_site(call, path, kept)
-        if site is None or self._absence.contains(call, path):
+        if site is None or self._absence.contain(call.row, path):
             return None
-        if self._unreachable.contains(call, path) or self._forks.contains(call.row, path):
+        if self._unreachable.contain(call.row, path) or self._forks.contain(call.row, path):
             return None
         return site
 

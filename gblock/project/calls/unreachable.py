@@ -7,35 +7,19 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from gblock.project.reading.modules import Modules
+from gblock.project.calls.suites import Suites
 from gblock.project.reading.parsing import parsed
-from gblock.project.reading.summary import AnyCall
 
 _MAY_HAVE = re.compile(rb"[ \t]=[ \t]*(?:False|True|None)\b|\b(?:if|while)[ \t]+(?:False|0|None)\b")
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-class Unreachable:
-    """Finds the calls that never run.
+class Unreachable(Suites):
+    """Finds what never runs."""
 
-    Args:
-        modules: The project's files.
-    """
-
-    def __init__(self, modules: Modules) -> None:
-        self.modules = modules
-        self._rows: dict[str, list[tuple[int, int]]] = {}
-
-    def contains(self, call: AnyCall, path: str) -> bool:
-        """Return whether a call is in a branch that no run takes."""
-        if path not in self._rows:
-            self._rows[path] = self._found(path)
-        return any(first <= call.row <= last for first, last in self._rows[path])
-
-    def _found(self, path: str) -> list[tuple[int, int]]:
-        """Return the first and the last row of each branch that no run takes."""
-        data = self.modules.data(path)
+    def of(self, data: bytes) -> list[list[ast.stmt]]:
+        """Return the suites that no run takes."""
         tree = parsed(data) if _MAY_HAVE.search(data) else None
         if tree is None:
             return []
@@ -44,7 +28,7 @@ class Unreachable:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 own = [*_own(node)]
                 found += _branches(own, _flags(node, own))
-        return [(one[0].lineno, one[-1].end_lineno or one[-1].lineno) for one in found]
+        return found
 
 
 def _own(scope: ast.Module | _Function) -> Iterator[ast.AST]:
