@@ -230,6 +230,7 @@ class Modules:
             self.files.append(path)
             self._forget_searches()
             vars(self).pop("is_frugal", None)
+            vars(self).pop("is_environment", None)
             if "_imports" in vars(self):
                 self._imports.add(path)
 
