@@ -400,7 +400,7 @@ _RECORDS = st.builds(
 )
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.lists(_RECORDS | st.binary(max_size=20), max_size=8))
 def test_no_file_is_a_traceback(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("r") / "a-1-1.jsonl"

@@ -366,7 +366,8 @@ def test_an_answer_that_the_repository_brings_along_is_not_given(tmp_path, signe
     assert (first.returncode, first.stdout) == (again.returncode, again.stdout)
 
 
-@pytest.mark.parametrize("command", MINUTES, ids=" ".join)
+@pytest.mark.live
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_it_says_the_same_where_no_file_can_be_written(tmp_path, command):
     hostile = Hostile(tmp_path / "base", python=".venv")
     free, _ = hostile.run(*command, watched=False)
