@@ -23,8 +23,9 @@ _VALUES = (
     "first",
     "second",
     "Base()",
-    "Derived(first)",
+    "Derived()",
 )
+"""With ``Derived(first)`` a program may be one of the kind of `CIRCLE`."""
 _FUNCTIONS = ("one", "two", "three", "four")
 
 
