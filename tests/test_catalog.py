@@ -19,6 +19,7 @@ from gblock.catalog.libraries import Library
 from gblock.catalog.lookup import Catalog
 from gblock.config import Config
 from gblock.errors import UserError
+from gblock.outline import Outlines
 
 TEXT = Path(outline.BUILT_IN).read_text(encoding="utf-8")
 
@@ -396,3 +397,8 @@ def _methods_of_drivers():
 def test_a_driver_waits_in_all_methods_of_its_cursors_and_connections_or_a_reason_is_known():
     lacking = {(driver, one) for driver, names in _methods_of_drivers().items() for one in names}
     assert lacking == set(_WITHOUT)
+
+
+def test_the_commands_of_workers_are_known_before_their_blocks_are_parsed():
+    assert "celery" in BUILT_IN.worker_commands
+    assert BUILT_IN.worker_commands == Outlines().workers
