@@ -362,7 +362,8 @@ class Assessment:
     @cached_property
     def _contexts(self) -> Contexts:
         processes = (lambda: self._processes) if self._is_project else None
-        return Contexts(self._sites.inference, self._sites.offloading, processes)
+        sites = self._sites
+        return Contexts(sites.inference, sites.offloading, sites.forks, processes)
 
 
 def _related(step: Step) -> Related:

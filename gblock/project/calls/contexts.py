@@ -63,6 +63,7 @@ class Contexts:
     Args:
         inference: Type inference over the project.
         offloading: Finds the code that runs in native threads.
+        forks: Finds the code that only a child process runs.
         processes: Finds the processes of the project; None where the files are no project.
     """
 
@@ -70,6 +71,7 @@ class Contexts:
         self,
         inference: Inference,
         offloading: Offloading,
+        forks: Forks,
         processes: Callable[[], Processes] | None = None,
     ) -> None:
         self.inference = inference
@@ -82,7 +84,7 @@ class Contexts:
         self._queues = Queues(inference)
         self._named_runs = NamedRuns(inference)
         self._concurrency = Concurrency(inference)
-        self._forks = Forks(inference.modules)
+        self._forks = forks
         self._usage = Usage(inference.modules)
         self._handovers = Handovers(
             inference,

@@ -115,7 +115,7 @@ class Sites:
         self.readiness = Readiness(inference)
         self._absence = Absence(inference.modules)
         self._unreachable = Unreachable(inference.modules)
-        self._forks = Forks(inference.modules)
+        self.forks = Forks(inference.modules)
         catalog = inference.catalog
         self.verbs = {symbol.rpartition(".")[2] for symbol in catalog.by_symbol}
         self.verbs.update(
@@ -250,7 +250,7 @@ class Sites:
         site = self._any_site(call, path, kept)
         if site is None or self._absence.contain(call.row, path):
             return None
-        if self._unreachable.contain(call.row, path) or self._forks.contain(call.row, path):
+        if self._unreachable.contain(call.row, path) or self.forks.contain(call.row, path):
             return None
         return site
 
