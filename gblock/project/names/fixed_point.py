@@ -4,8 +4,12 @@ Each question is a key and a function that answers it, which may ask further que
 that lead back to one another form a strongly connected component. Its answers are found by
 iteration from below: an open question answers with what is found so far, and when the component's
 first question has an answer, those questions are answered again that were given an answer which
-has changed, inner ones first, until none has. All answers of the component are then known,
-whichever of its questions was asked first.
+has changed, inner ones first, until none has. All answers of the component are then known.
+
+Most questions find more when they are given more, but some look further only where nothing is
+known. A component then has several fixed points, and the first question decides between them. The
+answers must not depend on the order of questions, so that a component is answered a second time,
+from the first question by the order of their keys.
 
 An answer is a set of values, which is widened when it grows, or a tuple of places of any size.
 """
@@ -14,7 +18,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterator
 from typing import Any, TypeVar
 
 from gblock.project.names import values as v
@@ -28,6 +32,8 @@ _WIDEST = 12
 """The size above which an answer is widened to nothing: a wide set is a guess."""
 _MOST_LOSSES = 16
 """The number of times that an answer may lose a value; negations may keep one from settling."""
+_MOST_RESTARTS = 4
+"""The number of nested restarts of components that differ from those that were found before."""
 _NEVER = 1 << 30
 
 _NO_ASKERS: Collection[_Question] = frozenset()
@@ -66,7 +72,7 @@ class _Question:
         such garbage."""
         self.found: Any = NOTHING  # empty, whatever the answer's type
         self.askers = _NO_ASKERS
-        """The questions that were given what is found so far; most questions have none."""
+        """The questions that were given what was found so far; most questions have none."""
         self.is_stale = False
         """An answer that it was given has changed since."""
         self.is_wide = False
@@ -120,6 +126,8 @@ class FixedPoint:
         """The positions of those of them that are stale, in order."""
         self._outermost = _NEVER
         """The position of the outermost question that the current one leads back to."""
+        self._restarts = 0
+        """The number of components that are answered from their first question at the moment."""
         self._longest_chain = min(_LONGEST_CHAIN, sys.getrecursionlimit() // _FRAMES)
 
     def solved(self, key: Hashable, solve: Callable[[], Answer]) -> Answer:
@@ -187,6 +195,7 @@ class FixedPoint:
             dropped = [*self._trail[start:], question]
             self._drop(dropped)
             for one in dropped:
+                one.askers = _NO_ASKERS
                 del self._known[one.key]
             self._outermost = outer
             raise
@@ -198,14 +207,37 @@ class FixedPoint:
             question.head = self._chain[outermost]
             self._leave(question)
             return self._given(question, outermost)
-        found = self._known[key] = self._shared(_bounded(found))
         if len(self._trail) == start:  # no other question led back to it, as to most
             question.askers = _NO_ASKERS
+            found = self._known[key] = self._shared(_bounded(found))
             return found
-        members = self._trail[start:]
+        members = [*self._trail[start:], question]
+        self._drop(members)
+        if self._restarts < _MOST_RESTARTS:
+            firsts = [_first(component) for component in _components(members)]
+            if firsts != [question]:
+                return self._from_firsts(members, firsts)
         for member in members:
+            member.askers = _NO_ASKERS  # they refer to one another
             self._known[member.key] = self._shared(member.found)
-        self._drop([*members, question])
+        return question.found
+
+    def _from_firsts(self, members: list[_Question], firsts: list[_Question]) -> Any:
+        """Return the answer to the last of some questions, all of which are answered again.
+
+        Args:
+            members: The questions, which are closed.
+            firsts: Those of them that are answered first.
+        """
+        for member in members:
+            member.askers = _NO_ASKERS
+            del self._known[member.key]
+        self._restarts += 1
+        try:
+            for one in (*firsts, members[-1]):
+                found = self.solved(one.key, one.solve)
+        finally:
+            self._restarts -= 1
         return found
 
     def _shared(self, found: Any) -> Any:
@@ -273,7 +305,6 @@ class FixedPoint:
                 asker.is_stale = True
                 if asker.index >= 0:
                     insort(self._waiting, asker.index)
-        question.askers = _NO_ASKERS
 
     def _drop(self, questions: list[_Question]) -> None:
         """Remove the last questions of the trail and the one that is being answered."""
@@ -283,7 +314,64 @@ class FixedPoint:
         for question in questions:
             question.index = -1
             question.head = None
-            question.askers = _NO_ASKERS  # they refer to one another
+
+
+def _components(questions: list[_Question]) -> Iterator[list[_Question]]:
+    """Yield the strongly connected components of some questions, those that others ask first.
+
+    Kosaraju's algorithm (M. Sharir, 1981), with explicit stacks.
+    """
+    asked: dict[_Question, list[_Question]] = {one: [] for one in questions}
+    for one in questions:
+        for asker in one.askers:
+            if asker in asked:
+                asked[asker].append(one)
+    finished: list[_Question] = []
+    left = set(questions)
+    for root in questions:
+        stack = [(root, iter(root.askers))] if root in left else []
+        left.discard(root)
+        while stack:
+            one, askers = stack[-1]
+            following = next((asker for asker in askers if asker in left), None)
+            if following is None:
+                finished.append(one)
+                stack.pop()
+            else:
+                left.remove(following)
+                stack.append((following, iter(following.askers)))
+    left.update(questions)
+    for root in reversed(finished):
+        component = [root] if root in left else []
+        left.discard(root)
+        for one in component:
+            component += (inner := [other for other in asked[one] if other in left])
+            left.difference_update(inner)
+        if component:
+            yield component
+
+
+def _first(questions: list[_Question]) -> _Question:
+    """Return the first of some questions by the order of their keys."""
+    kinds = [_kind(one.key) for one in questions]
+    first = min(kinds)
+    among = [one for one, kind in zip(questions, kinds, strict=True) if kind == first]
+    return min(among, key=lambda one: _spelled(one.key))
+
+
+def _kind(key: Hashable) -> tuple[bool, str]:
+    """Return a part of a key that is quickly compared: the words of questions, then the others."""
+    word = key[0] if isinstance(key, tuple) and key else None
+    return (False, word) if isinstance(word, str) else (True, "")
+
+
+def _spelled(part: object) -> str:
+    """Return a text of a part of a key, the same in each run."""
+    if isinstance(part, tuple):
+        return f"({','.join(map(_spelled, part))})"
+    if isinstance(part, frozenset):
+        return f"{{{','.join(sorted(map(_spelled, part)))}}}"
+    return repr(part)
 
 
 def _bounded(found: Any) -> Any:

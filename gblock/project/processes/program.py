@@ -9,14 +9,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gblock.project.processes.deployment import Command, Deployment, EntryPoint
+from gblock.project.processes.deployment.known_programs import OTHERS, SERVERS
 from gblock.project.processes.deployment.shell import Script
 
-_SERVERS = frozenset(
-    "gunicorn uwsgi uvicorn hypercorn daphne waitress-serve chaussette pserve".split()
-)
-"""Servers of requests."""
-_OTHERS = frozenset("flask locust twistd django-admin pytest py.test tox nox nosetests".split())
-"""Other programs that run code of a project."""
 _OTHER_NAMES = {
     "gunicorn3": "gunicorn",
     "pyuwsgi": "uwsgi",
@@ -79,8 +74,8 @@ class Programs:
 
     def __init__(self, deployment: Deployment, workers: Collection[str]) -> None:
         self.deployment = deployment
-        self._serving = _SERVERS.union(workers)
-        self._known = self._serving | _OTHERS
+        self._serving = SERVERS.union(workers)
+        self._known = self._serving | OTHERS
         self.tree = deployment.tree
         self.points = {point.name: point for point in deployment.points}
 

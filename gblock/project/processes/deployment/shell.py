@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from gblock.project.processes.deployment.known_programs import may_run_python
 from gblock.project.processes.deployment.shell_functions import Function, closing, functions
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -40,11 +41,6 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 """The escapes of ``$'…'`` that separate commands and words."""
 _ESCAPED = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
 """The quoted part of ``$'…'``."""
-_STARTING = re.compile(
-    r"\b(?:python|gunicorn|celery|uwsgi|locust|huey|dramatiq|flask|pserve|chaussette|circusd)"
-    r"|\.py\b|gevent"
-)
-"""Words of commands that may start a process of Python."""
 _BELOW_VARIABLE = re.compile(r"\$(?:\w+|\{\w+\}|\(\))((?:/(?!\.\.?(?:/|\Z))[\w.-]+)+)/?")
 _KEYWORDS = frozenset("if then else elif fi while until do done { } ! time coproc function".split())
 _LISTS = frozenset(("for", "select", "case", "esac"))
@@ -195,7 +191,7 @@ class Script:
                     break
         except UnclosedQuoteError as error:
             unread = self.text.split("\n", error.row - 1)[-1]
-            self.broken = error.row if _STARTING.search(unread) else None
+            self.broken = error.row if may_run_python(unread) else None
         bodies = [self.functions[name] for name in self._called]
         return [
             one
