@@ -58,9 +58,13 @@ def test_each_extra_brings_the_package_that_is_missing():
     ("package", "argv", "wanted"),
     [
         ("libcst", ("check", "bad.py"), "gblock"),
-        ("libcst", ("check", "bad.py", "--jobs", "2"), "gblock"),
+        pytest.param(
+            "libcst", ("check", "bad.py", "--jobs", "2"), "gblock", marks=pytest.mark.live
+        ),
         ("msgspec", ("blockers",), "gblock"),
-        ("rich", ("check", "bad.py", "--color", "always"), "gblock"),
+        pytest.param(
+            "rich", ("check", "bad.py", "--color", "always"), "gblock", marks=pytest.mark.live
+        ),
         ("packaging", ("deps", "."), "gblock"),
         ("jinja2", ("report", "records", "--format", "html"), "'gblock[report]'"),
     ],

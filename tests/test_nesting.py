@@ -27,6 +27,8 @@ FORMS = {
     "texts": lambda n: " + ".join(["'s'"] * (n + 1)),
 }
 DEPTH = 900
+QUICK_DEPTH = examples(DEPTH)
+"""What is as deep as `DEPTH` takes seconds."""
 
 
 def compiles(text):
@@ -54,9 +56,9 @@ def checked(directory, text):
 
 
 @settings(deadline=None, max_examples=examples(6))
-@given(st.sampled_from(sorted(FORMS)), st.integers(0, DEPTH), st.booleans())
-@example("calls with arguments", DEPTH, True)
-@example("conditions", DEPTH, False)
+@given(st.sampled_from(sorted(FORMS)), st.integers(0, QUICK_DEPTH), st.booleans())
+@example("calls with arguments", QUICK_DEPTH, True)
+@example("conditions", QUICK_DEPTH, False)
 def test_what_cpython_compiles_is_read(tmp_path_factory, name, depth, inside):
     expression = FORMS[name](depth)
     statement = f"os.system({expression})" if inside else f"x = {expression}\n    os.system('x')"

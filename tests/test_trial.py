@@ -181,11 +181,21 @@ def test_a_crash_is_a_verdict(statement, name):
     ("plan", "message"),
     [
         ({"statement": "1 / 0"}, "the statement raised ZeroDivisionError: division by zero"),
-        ({"statement": "a =\n"}, "the statement raised SyntaxError: invalid syntax"),
-        ({"statement": "raise SystemExit"}, "the statement raised SystemExit"),
+        pytest.param(
+            {"statement": "a =\n"},
+            "the statement raised SyntaxError: invalid syntax",
+            marks=pytest.mark.live,
+        ),
+        pytest.param(
+            {"statement": "raise SystemExit"},
+            "the statement raised SystemExit",
+            marks=pytest.mark.live,
+        ),
         ({"statement": "import os; os._exit(3)"}, "the statement ended its process with exit code"),
         ({"setup": "a = 1\nimport nothing_like_it"}, "the set-up, line 2, raised ModuleNotFoundE"),
-        ({"setup": "def broken(:"}, "the set-up raised SyntaxError"),
+        pytest.param(
+            {"setup": "def broken(:"}, "the set-up raised SyntaxError", marks=pytest.mark.live
+        ),
         ({"setup": "import os; os.abort()"}, "the set-up ended its process with SIGABRT"),
         ({"patch": ("tme",)}, "gevent patches no 'tme'; it knows socket, "),
     ],
