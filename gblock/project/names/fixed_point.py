@@ -9,7 +9,8 @@ has changed, inner ones first, until none has. All answers of the component are 
 Most questions find more when they are given more, but some look further only where nothing is
 known. A component then has several fixed points, and the first question decides between them. The
 answers must not depend on the order of questions, so that a component is answered a second time,
-from the first question by the order of their keys.
+from the first question by the order of their keys. Services have components of up to some thousand
+questions; those of a tree of many packages can have more than 100,000, and are answered once.
 
 An answer is a set of values, which is widened when it grows, or a tuple of places of any size.
 """
@@ -34,6 +35,8 @@ _MOST_LOSSES = 16
 """The number of times that an answer may lose a value; negations may keep one from settling."""
 _MOST_RESTARTS = 4
 """The number of nested restarts of components that differ from those that were found before."""
+_LARGEST = 20_000
+"""A component of more questions than this is answered once: a second time would take minutes."""
 _NEVER = 1 << 30
 
 _NO_ASKERS: Collection[_Question] = frozenset()
@@ -213,7 +216,7 @@ class FixedPoint:
             return found
         members = [*self._trail[start:], question]
         self._drop(members)
-        if self._restarts < _MOST_RESTARTS:
+        if self._restarts < _MOST_RESTARTS and len(members) <= _LARGEST:
             firsts = [_first(component) for component in _components(members)]
             if firsts != [question]:
                 return self._from_firsts(members, firsts)
