@@ -1119,3 +1119,41 @@ def test_each_reading_finds_the_strings_of_its_language(tree, of_sqlite):
     found = {(one.location.row, one.blocker) for one in diagnostics}
     assert expected
     assert not [one for one in expected if (one[0], one[2]) not in found]
+
+
+@pytest.mark.parametrize(
+    ("settings", "procfile", "count"),
+    [
+        ('"config.Live"', "web: gunicorn -k gevent web:app\n", 1),
+        ('os.environ["SETTINGS"]', "web: gunicorn -k gevent web:app\n", 1),
+        ('os.environ["SETTINGS"]', "web: gunicorn web:app\n", 0),
+        (
+            'os.environ["SETTINGS"]',
+            "web: gunicorn -k gevent web:app\napi: gunicorn other:app\n",
+            0,
+        ),
+    ],
+)
+def test_the_environment_chooses_in_a_class_of_settings(tree, settings, procfile, count):
+    web = f"""\
+        import os
+        from flask import Flask
+        from flask_sqlalchemy import SQLAlchemy
+
+        app = Flask(__name__)
+        app.config.from_object({settings})
+        db = SQLAlchemy(app)
+        """
+    root = tree(
+        {
+            "Procfile": procfile,
+            "requirements.txt": "gevent\npsycopg2\nflask-sqlalchemy\n",
+            "web.py": textwrap.dedent(web),
+            "other.py": "app = None\n",
+            "config.py": "import os\n\n\nclass Base:\n"
+            '    SQLALCHEMY_DATABASE_URI = os.environ.get("DATABASE_URL")\n\n\n'
+            "class Live(Base): ...\n",
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
+    assert count == len([one for one in found.diagnostics if one.code == "blocking-driver"])

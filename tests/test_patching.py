@@ -215,6 +215,11 @@ def test_taking_a_wait_callback_away_is_told(patches):
     assert one(patches(text)).undone
 
 
+def test_what_makes_a_driver_cooperative_is_found_in_python_2(patches):
+    text = "import gevent_psycopg2\ngevent_psycopg2.monkey_patch()\nprint 'old'\n"
+    assert ("green_driver",) == one(patches(text)).kinds
+
+
 def test_python_2_is_read_as_text(patches):
     text = "from gevent import monkey\nmonkey.patch_all()\nprint 'old'\n"
     patch = one(patches(text))

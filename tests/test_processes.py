@@ -2096,3 +2096,20 @@ def test_settings_of_gunicorn_may_be_a_template(project, ending, text, kind):
     assert (one.runs_on_gevent, one.why) == expected.get(
         kind, ("unknown", "its settings stand elsewhere")
     )
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("app.run()\n# WSGIServer(('', 80), app).serve_forever()\n", "no"),
+        ("WSGIServer(('', 80), app).serve_forever()\n# app.run()\n", "yes"),
+        ("app.run()\n", "yes"),
+    ],
+    ids=["commented out", "used", "not mentioned"],
+)
+def test_a_server_that_is_commented_out_leaves_no_process_on_gevent(project, script, expected):
+    text = (
+        f"from gevent.pywsgi import WSGIServer\nfrom flask import Flask\napp = Flask('')\n{script}"
+    )
+    (process,) = project({"Procfile": "web: python web.py\n", "web.py": text}).all()
+    assert expected == process.runs_on_gevent

@@ -20,6 +20,12 @@ _GEVENT = re.compile(
     rb"|import[ \t]+(?:[\w., \t]*[, \t])?(gevent(?:\.\w+)*))",
     re.MULTILINE,
 )
+_BINDING = re.compile(
+    rb"[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]+(\w+(?:[ ]*,[ ]*\w+)*)|import[ \t]+gevent(?:\.\w+)*)"
+    rb"[ \t]*(?:#[^\n]*)?\r?$",
+    re.MULTILINE,
+)
+"""Imports of gevent on a row of their own, without other names for what they bind."""
 _WORKER_CLASS = re.compile(
     rb"""(?:["']worker_class["'][ \t]*(?:\][ \t]*=|[:,])|\bworker_class[ \t]*=)"""
     rb"""[ \t]*["']([\w.:#]+)["']"""
@@ -145,6 +151,8 @@ class Mentions:
             names = match[2] or match[4]
             if names == b"gevent.monkey" or (match[3] or b"").strip() in (b"monkey", b"(monkey)"):
                 continue
+            if self._is_left(path, match):
+                continue
             if match[1]:
                 later = True
             else:
@@ -158,6 +166,25 @@ class Mentions:
         any_mode = socketio and b"async_mode" not in data
         worker = self._worker(path)
         return Mention(at_import, later, worker, pool, async_mode, patched_by, any_mode)
+
+    def _is_left(self, path: str, match: re.Match[bytes]) -> bool:
+        """Return whether the names that an import of gevent binds stand in comments alone.
+
+        A server that is commented out leaves its import behind.
+        """
+        data = self.modules.data(path)
+        whole = _BINDING.match(data, match.start())
+        if whole is None or self.modules.is_frugal:
+            return False
+        names = [rb"\b%s\b" % name for name in re.findall(rb"\w+", whole[1] or b"gevent")]
+        if not any(re.search(rb"#[^\n]*" + name, data) for name in names):
+            return False
+        code = _NO_CODE.sub(b"", _GEVENT.sub(b"", data))
+        return not any(
+            re.search(name, code)
+            or len(self.modules.mentioning(name[2:-2].decode(), whole=True)) > 1
+            for name in names
+        )
 
     def _makes(self, path: str, symbols: tuple[str, ...]) -> bool:
         """Return whether a file makes an object of a package's class, or of one based on it.

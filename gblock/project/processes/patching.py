@@ -212,7 +212,12 @@ class Patching:
         if not self.mentions(path):
             return ()
         if not self.modules.parses(path):
-            return self._from_text(path)
+            of_drivers = (one for one in self._called(path) if one.of_driver)
+            return (*self._from_text(path), *of_drivers)
+        return self._called(path)
+
+    def _called(self, path: str) -> tuple[Patch, ...]:
+        """Return the patches that the calls of a file are, in one of Python 2 too."""
         summary = self.modules.summary(path)
         kept = self._renamed(summary)
         found: dict[tuple[int, str], Patch] = {}

@@ -52,6 +52,9 @@ _ALONE = re.compile(
     rb"""\s*["']([A-Za-z_]\w*)["']"""
 )
 """A module without a package, where a string can only be a module: ``ROOT_URLCONF = "urls"``"""
+_OBJECT = re.compile(rb"""\bfrom_object\(\s*["']([A-Za-z_]\w*(?:\.\w+)*)["']""")
+"""A module, or what it contains, that configures Flask: ``from_object("config.Live")``"""
+_MARK_OF_OBJECT = b"from_object("
 _MARKS_OF_ALONE = (
     b"URLCONF",
     b"include(",
@@ -67,7 +70,14 @@ _EXECUTING = b"split_settings"
 _OF_HANDLER = re.compile(rb"""(?:URLCONF|[AW]SGI_APPLICATION)[ \t]*=[ \t]*["']\Z""")
 _OF_ASGI = re.compile(rb"""ASGI_APPLICATION[ \t]*=[ \t]*["']\Z""")
 _QUOTED_WORD = re.compile(rb"""["']([A-Za-z_]\w*)["']""")
-_LOADING = (*_IMPORTS_BY_NAME, b"_APPS", b"DJANGO_SETTINGS", b"URLCONF", b"iter_entry_points")
+_LOADING = (
+    *_IMPORTS_BY_NAME,
+    _MARK_OF_OBJECT,
+    b"_APPS",
+    b"DJANGO_SETTINGS",
+    b"URLCONF",
+    b"iter_entry_points",
+)
 """Marks of a file whose strings name modules that the file or its framework imports."""
 _LOADER = re.compile(rb"""(?:import|load|plugin)\w*\(\s*["'](\w+(?:\.\w+)+)["']\s*,""")
 """``import_plugin("package.plugins", name)``"""
@@ -423,6 +433,10 @@ class ImportGraph:
                 if apps:
                     for one in self._application(os.path.dirname(target)):
                         found.setdefault(one, match.start(1))
+        for match in _OBJECT.finditer(data) if _MARK_OF_OBJECT in data else ():
+            target = self.named(match[1].decode(), path, short=True)
+            if target is not None and target != path and not _in_comment(data, match.start()):
+                found.setdefault(target, match.start(1))
         listed = _words_of(_LISTED, data) if _has(data, _MARKS_OF_LISTED) else []
         for word, place in [*listed, *_modules_alone(data)]:
             target = self.named(word, path)

@@ -206,6 +206,9 @@ class Drivers:
         if running is None or not tree:
             return None
         green = [process for process in running[0] if process.runs_on_gevent == YES]
+        if not green and all(one.kind == "tests" for one in self.processes.reaching(path)):
+            green = self._only_servers
+            running = (green, running[1], running[2])
         # A script may well use the local file that is the default; what is deployed has a database.
         if not any(process.is_server or not read.has_default for process in green):
             return None
@@ -455,6 +458,12 @@ class Drivers:
         """Return the first call that makes a driver cooperative, an empty string without any."""
         blocker = self.catalog.blocker_of(driver)
         return next(iter(blocker.cooperative_after), "") if blocker is not None else ""
+
+    @cached_property
+    def _only_servers(self) -> list[Process]:
+        """The servers of a project, if all run on gevent: they load what the environment names."""
+        servers = [one for one in self.processes.all() if one.is_server and one.kind != "tests"]
+        return servers if all(one.runs_on_gevent == YES for one in servers) else []
 
     @cached_property
     def _only_load_tests(self) -> bool:
