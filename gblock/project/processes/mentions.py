@@ -21,8 +21,8 @@ _GEVENT = re.compile(
     re.MULTILINE,
 )
 _BINDING = re.compile(
-    rb"[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]+(\w+(?:[ ]*,[ ]*\w+)*)|import[ \t]+gevent(?:\.\w+)*)"
-    rb"[ \t]*(?:#[^\n]*)?\r?$",
+    rb"[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]+(\w+(?:[ ]*,[ ]*\w+)*)"
+    rb"|import[ \t]+gevent(?:\.\w+)*)[ \t]*(?:#[^\n]*)?\r?$",
     re.MULTILINE,
 )
 """Imports of gevent on a row of their own, without other names for what they bind."""
