@@ -2266,6 +2266,29 @@ def test_a_function_of_the_same_name_elsewhere_is_no_use(tmp_path, other, is_use
     assert [Severity.WARNING if is_used else Severity.NOTE] == [one.severity]
 
 
+@pytest.mark.parametrize(
+    ("base", "other", "expected"),
+    [
+        ("threading.Thread", "", Severity.NOTE),
+        ("threading.Thread", "import tools\ntools.Halt().start()\n", Severity.ERROR),
+        ("threading.Thread", "KINDS = {'Halt': None}\n", Severity.ERROR),
+        ("gevent.Greenlet", "", Severity.NOTE),
+    ],
+)
+def test_a_thread_whose_class_nothing_names_is_a_note(tmp_path, base, other, expected):
+    files = {f"part{number}.py": "X = 1\n" for number in range(20)}
+    files |= {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+        "app.py": "import tools, panel\ndef app(environ, start_response): pass\n",
+        "panel.py": other,
+        "notes.txt": "run start\n",
+        "tools.py": f"import fcntl, gevent, threading\nclass Halt({base}):\n"
+        "    def run(self): fcntl.flock(1, fcntl.LOCK_EX)\n",
+    }
+    (one,) = reported(tmp_path, files)
+    assert [expected] == [one.severity]
+
+
 WAIT = "import fcntl\ndef halt(this): fcntl.flock(1, fcntl.LOCK_EX)\nTABLE = {'halt': halt}\n"
 
 

@@ -11,7 +11,16 @@ from gblock.candidate import Candidate
 from gblock.diagnostics import Diagnostic, Location, Related, Repair, Severity
 from gblock.files import relative_name
 from gblock.project.calls.contexts import Contexts
-from gblock.project.calls.ways import IDLE, NATIVE, NOTED, PROVEN, STARTUP, UNKNOWN
+from gblock.project.calls.ways import (
+    GREENLET,
+    IDLE,
+    NATIVE,
+    NOTED,
+    PROVEN,
+    STARTUP,
+    UNKNOWN,
+    Way,
+)
 from gblock.project.names.places import Place
 from gblock.repairs import KINDS
 
@@ -207,7 +216,7 @@ class Assessment:
         is_sketch = len(self._modules.serving) < _FEW
         if not self._is_large and (is_sketch or not all(map(self._is_of_server, heads))):
             return False
-        names = {way.steps[0].text.partition("(")[0].rpartition(".")[2] for way in reached.ways}
+        names = {_named_as(way) for way in reached.ways}
         return not any(map(self._other_files.may_name, names))
 
     def _is_of_server(self, path: str) -> bool:
@@ -378,3 +387,9 @@ def _called(diagnostic: Diagnostic) -> str:
 def _last_names(symbol: str) -> str:
     """Return the last two parts of a dotted name."""
     return ".".join(symbol.split(".")[-2:])
+
+
+def _named_as(way: Way) -> str:
+    """Return the name by which other files may use what a path begins in: a thread by its class."""
+    names = way.steps[0].text.partition("(")[0].rpartition(" ")[2].split(".")
+    return names[-2] if way.context == GREENLET and len(names) > 1 else names[-1]

@@ -39,7 +39,7 @@ from gblock.project.names.places import Place
 from gblock.project.reading.bindings import Path
 from gblock.project.reading.expressions import last_name, without_arguments
 from gblock.project.reading.positions import row_is_main_guard
-from gblock.project.reading.summary import ModuleSummary
+from gblock.project.reading.summary import ModuleSummary, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ _MOST_VISITS = 400
 """At most this many functions are visited for one call."""
 _MOST_WAYS = 12
 """At most this many paths to one call are kept."""
+_THREADS = frozenset({"gevent", "greenlet", "python"})
+"""The frameworks whose threads and greenlets are objects that code of the project makes."""
 _PLAIN = frozenset({"staticmethod", "classmethod", "property", "cached_property", "lru_cache"})
 """Decorators that hand a function to nothing."""
 
@@ -305,6 +307,11 @@ class Contexts:
         context = self.running.of_statements(visit.path, beside=visit.beside, guarded=guarded)
         yield Way(context, (step._replace(text=f"{context} {name}"), *visit.steps), True)
 
+    def _is_never_made(self, summary: ModuleSummary, scope: Scope) -> bool:
+        """Return whether nothing names the class of a thread or a greenlet, so that none is made."""
+        owner = summary.scopes[scope.parent]
+        return owner.kind == "class" and not self._usage.is_named(owner.name, summary.filename)
+
     def _of_entries(self, summary: ModuleSummary, visit: Visit, here: Step) -> Iterator[Way]:
         """Yield the paths that begin with an entry that starts a function."""
         scope = summary.scopes[visit.scope]
@@ -320,7 +327,20 @@ class Contexts:
             after_patch = entry is not None and entry.after_patch
             is_thread = entry is not None and entry.threaded and context == GREENLET
             thread = self._made_at(visit.path, scope.parent) if is_thread else None
-            yield Way(context, steps, is_certain, thread=thread, after_patch=after_patch)
+            is_unused = (
+                entry is not None
+                and entry.framework in _THREADS
+                and context == GREENLET
+                and self._is_never_made(summary, scope)
+            )
+            yield Way(
+                context,
+                steps,
+                is_certain,
+                is_unused=is_unused,
+                thread=thread,
+                after_patch=after_patch,
+            )
         label = self._applications.label(visit.path, visit.scope)
         if label is not None:
             started = Started(REQUEST, "wsgi", label)

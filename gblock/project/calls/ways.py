@@ -45,7 +45,8 @@ class Way(NamedTuple):
     """True if it begins in a plain function that nothing calls or hands over."""
     is_unused: bool = False
     """True if it begins in a function or method that nothing uses: nothing else has its name, no
-    decorator hands it over, and its class has no base through which something may call it."""
+    decorator hands it over, and its class has no base through which something may call it; or in a
+    thread whose class nothing else names."""
     begun: Place | None = None
     """The place that starts the greenlet in which it begins, if it begins in one."""
     thread: Place | None = None
