@@ -5,9 +5,11 @@ from __future__ import annotations
 import string
 
 import pytest
+from harness import check
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gblock.config import Config
 from gblock.distribution import always_required, normalized, required
 from gblock.project.reading.requirements import Requirements
 from gblock.project.reading.tree import Tree
@@ -140,3 +142,32 @@ def test_a_list_of_windows_is_in_another_encoding(tmp_path, encoding, name):
     }
     (tmp_path / name).write_bytes((mark + lists[name]).encode(encoding))
     assert "psycopg2" in Requirements(Tree(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("requirements", "more", "count"),
+    [
+        ("gevent\npython-memcached\n", "", 0),
+        ("gevent\npython-memcached\n", "import pylibmc\n", 1),
+        ("gevent\npython-memcached\npylibmc\n", "", 1),
+        ("gevent\n", "", 1),
+        ("", "", 1),
+    ],
+)
+def test_a_package_that_is_tried_beside_a_required_one_is_not_installed(
+    tree, requirements, more, count
+):
+    text = (
+        f"{more}try:\n    import memcache as client\nexcept ImportError: client = None\n"
+        "try:\n    import pylibmc as client\nexcept ImportError: pass\n"
+        "def app(environ, start_response):\n    client.Client(['db']).get('order')\n"
+    )
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent cache:app\n",
+            "requirements.txt": requirements,
+            "cache.py": text,
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
+    assert count == len(found.diagnostics)

@@ -22,6 +22,7 @@ from gblock.project.calls.ways import (
     Way,
 )
 from gblock.project.names.places import Place
+from gblock.project.reading.bindings import IMPORTED
 from gblock.repairs import KINDS
 
 if TYPE_CHECKING:
@@ -105,6 +106,34 @@ class Assessment:
             versions is not None
             and self._processes.deployment.requirements.excludes(distribution, versions)
             for distribution, versions in bounds
+        )
+
+    def is_left_out(self, candidate: Candidate) -> bool:
+        """Return whether a call is of a package that is tried beside one that is required.
+
+        The project does not require it: ``try: import fast as client`` fails where it runs.
+        """
+        blocker = self._blocker(candidate.diagnostic)
+        if blocker is None or candidate.place is None or not self._is_project:
+            return False
+        required = self._processes.deployment.requirements
+        if blocker.distribution == "stdlib" or blocker.distribution in required:
+            return False
+        path, package = candidate.place.path, _package(candidate.diagnostic.symbol or "")
+        rows = self._modules.data(path).splitlines()
+        names = [
+            [
+                (_package(one.value.module), rows[one.row - 1][:1].isspace())
+                for one in bindings
+                if one.kind == IMPORTED and not one.value.level
+            ]
+            for bindings in self._modules.summary(path).scopes[0].bindings.values()
+        ]
+        if required.may_bring(package) or any((package, False) in one for one in names):
+            return False
+        return any(
+            (package, True) in one and any(required.may_bring(other) for other, _ in one)
+            for one in names
         )
 
     def in_context(self, candidate: Candidate) -> Diagnostic:
@@ -387,6 +416,11 @@ def _called(diagnostic: Diagnostic) -> str:
 def _last_names(symbol: str) -> str:
     """Return the last two parts of a dotted name."""
     return ".".join(symbol.split(".")[-2:])
+
+
+def _package(symbol: str) -> str:
+    """Return the package of a dotted name."""
+    return symbol.partition(".")[0]
 
 
 def _named_as(way: Way) -> str:

@@ -187,7 +187,13 @@ class Inspection:
         found = self._looked.get(path, [])
         if found and self.is_project and self.processes.has_native_threads(path):
             found = self._found(path, self._native)
-        return [one for one in found if not self.assessment.is_of_another_version(one.diagnostic)]
+        assessment = self.assessment
+        return [
+            one
+            for one in found
+            if not assessment.is_of_another_version(one.diagnostic)
+            if not assessment.is_left_out(one)
+        ]
 
     def runs_elsewhere(self, path: str) -> bool:
         """Return whether only processes without gevent run a file, so that it is not reported."""

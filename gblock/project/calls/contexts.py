@@ -308,7 +308,7 @@ class Contexts:
         yield Way(context, (step._replace(text=f"{context} {name}"), *visit.steps), True)
 
     def _is_never_made(self, summary: ModuleSummary, scope: Scope) -> bool:
-        """Return whether nothing names the class of a thread or a greenlet, so that none is made."""
+        """Return whether nothing names the class of a thread or greenlet: none is made."""
         owner = summary.scopes[scope.parent]
         return owner.kind == "class" and not self._usage.is_named(owner.name, summary.filename)
 

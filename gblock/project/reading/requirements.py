@@ -80,6 +80,10 @@ class Requirements:
                 found.update(map(required, dict.fromkeys(_requirements(text, name))))
         return frozenset(name for name in found if name)
 
+    def may_bring(self, package: str) -> bool:
+        """Return whether the name of a required distribution contains that of a package."""
+        return any(normalized(package) in name for name in self._names)
+
     def excludes(self, distribution: str, versions: str) -> bool:
         """Return whether the versions that the project pins are all outside of some bounds."""
         from packaging.specifiers import SpecifierSet
