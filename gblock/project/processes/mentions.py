@@ -168,7 +168,7 @@ class Mentions:
         return Mention(at_import, later, worker, pool, async_mode, patched_by, any_mode)
 
     def _is_left(self, path: str, match: re.Match[bytes]) -> bool:
-        """Return whether the names that an import of gevent binds stand in comments alone.
+        """Return whether comments alone use the names that an import of gevent binds.
 
         A server that is commented out leaves its import behind.
         """
