@@ -2113,3 +2113,33 @@ def test_a_server_that_is_commented_out_leaves_no_process_on_gevent(project, scr
     )
     (process,) = project({"Procfile": "web: python web.py\n", "web.py": text}).all()
     assert expected == process.runs_on_gevent
+
+
+@pytest.mark.parametrize(
+    ("variable", "copy", "expected"),
+    [
+        ("GUNICORN_WORKER_CLASS=gevent", "locals()[key.lower()] = value", "yes"),
+        ("GUNICORN_WORKER_CLASS=gthread", "locals()[key.lower()] = value", "no"),
+        ("GUNICORN_WORKERS=2", "locals()[key.lower()] = value", "no"),
+        ("WORKER_CLASS=gevent", "locals()[key.lower()] = value", "no"),
+        ("GUNICORN_WORKER_CLASS=gevent", "globals().update({key.lower(): value})", "yes"),
+        ("GUNICORN_WORKER_CLASS=gevent", "print(key, value)", "no"),
+    ],
+)
+def test_gunicorn_s_settings_may_copy_the_environment(project, variable, copy, expected):
+    processes = project(
+        {
+            "Dockerfile": f"FROM python\nENV {variable}\nCMD gunicorn -c conf.py shop:app\n",
+            "conf.py": f"""\
+                import os
+
+                for name, value in os.environ.items():
+                    if name.startswith("GUNICORN_"):
+                        key = name.removeprefix("GUNICORN_")
+                        {copy}
+                """,
+            "shop.py": "app = None\n",
+        }
+    )
+    (process,) = processes.all()
+    assert expected == process.runs_on_gevent

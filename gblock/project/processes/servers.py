@@ -37,6 +37,9 @@ _KNOWN_WORKERS = re.compile(
     r"sync|gthread|tornado|eventlet|gaiohttp|aiohttp|uvicorn|meinheld|egg:meinheld|prefork|solo|"
     r"threads|processes|asyncio"
 )
+_ASSIGNS_COMPUTED = re.compile(rb"\b(?:locals|globals|vars)\(\)\s*(?:\[\s*[^\s\"']|\.update\b)")
+"""Assignments to names that code computes."""
+_PREFIX = re.compile(rb"""["'](\w*_)["']""")
 _UWSGI_PATCHES = (
     "--gevent-monkey-patch",
     "--gevent-early-monkey-patch",
@@ -222,6 +225,9 @@ class Servers:
                         kind = self._written(config, "worker_class") or kind
             loaded = self.setting(config, "preload_app")
             preload = preload or (loaded is not None and loaded[0] == "True")
+            if kind is None:
+                kind = self._copied(config, command, "worker_class")
+                source = " in the environment" if kind is not None else ""
             if application is None:
                 written = self.setting(config, "wsgi_app")
                 application = written[0] if written is not None else None
@@ -263,6 +269,17 @@ class Servers:
         if path is None or not path.endswith((f"{tail}.py", f"{tail}{os.sep}__init__.py")):
             return None
         return name, path
+
+    def _copied(self, path: str, command: Command, name: str) -> str | None:
+        """Return the variable that a settings file copies from the environment for a setting.
+
+        ``locals()[key.removeprefix("GUNICORN_").lower()] = value``
+        """
+        data = self.modules.data(path)
+        if b"environ" not in data or not _ASSIGNS_COMPUTED.search(data):
+            return None
+        names = [f"{prefix.decode()}{name.upper()}" for prefix in _PREFIX.findall(data)]
+        return next((command.variables[one] for one in names if one in command.variables), None)
 
     def _written(self, path: str, name: str) -> str | None:
         """Return the expression of a setting in a settings file, if it mentions gevent."""
