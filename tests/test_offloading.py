@@ -224,3 +224,40 @@ def test_a_condition_can_say_that_it_is_not_the_main_thread(tmp_path, native, te
     call = next(c for c in summary.calls if c.expression[1][-1] == "system")
 
     assert native == Offloading(inference).is_native(call, summary.filename)
+
+
+WRAPPING = (
+    "def wrap(g): return lambda *a: pool.apply(g, a)\n"
+    "def d(cls):\n    for name, method in vars(cls).items():\n"
+    "        if callable(method): setattr(cls, name, wrap(method))\n    return cls\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_native"),
+    [
+        (f"{WRAPPING}@d\nclass A:\n    def f(self): os.system('')", True),
+        (f"{WRAPPING}@d\nclass A:\n    def _f(self): os.system('')", False),
+        (f"{WRAPPING}class A:\n    def f(self): os.system('')", False),
+        (
+            f"{WRAPPING}@d\nclass A:\n    def f(self): os.system('')".replace(
+                "pool.apply(g, a)", "g"
+            ),
+            False,
+        ),
+        (
+            f"{WRAPPING}@d\nclass A:\n    def f(self): os.system('')".replace(
+                "vars(cls).items()", "[('g', A.g)]"
+            ),
+            False,
+        ),
+        (
+            f"{WRAPPING}def outer(size): return d\n"
+            "@outer(2)\nclass A:\n    def f(self): os.system('')",
+            True,
+        ),
+    ],
+    ids=["public", "private", "without", "no thread", "one method", "with arguments"],
+)
+def test_a_decorator_of_a_class_wraps_its_public_methods(tmp_path, text, is_native):
+    assert is_native == natively(tmp_path, text)

@@ -32,6 +32,8 @@ _CURRENT = frozenset({"threading.current_thread", "threading.currentThread", "th
 """Functions that return the calling thread or its number."""
 _ASKING = ("main_thread", "current_thread", "currentThread", "get_ident")
 """A project that tests whether it runs on the main thread contains one of these words."""
+_LISTING = frozenset({"dir", "getmembers", "items", "vars"})
+"""Functions that list the methods of a class."""
 _PATCHES = ("patch_all", "patch_thread")
 """The functions that turn threads into greenlets."""
 
@@ -343,7 +345,61 @@ class Offloading:
                         name = self.parameter(function, 0)
                         if name and self._hands_over(function.path, function.scope, name):
                             return True
+        return self._is_method_of_decorated(summary, index)
+
+    def _is_method_of_decorated(self, summary: ModuleSummary, index: int) -> bool:
+        """Return whether a decorator of a class wraps its public methods for native threads."""
+        scope = summary.scopes[index]
+        owner = summary.scopes[scope.parent]
+        if owner.kind != "class" or scope.name.startswith("_"):
+            return False
+        place = Place(summary.filename, owner.parent, owner.path)
+        return any(
+            value.kind == v.FUNCTION
+            and (name := self.parameter(value, 0)) is not None
+            and self._wraps_methods(value.path, value.scope, name)
+            for decorator in owner.decorators
+            for value in self.inference.infer(decorator, place)
+        )
+
+    def _wraps_methods(self, path: str, index: int, name: str) -> bool:
+        """Return whether a function wraps all methods of a class for native threads.
+
+        ``for key, method in vars(cls).items(): setattr(cls, key, in_thread(method))``
+
+        Args:
+            path: The function's file.
+            index: The function's scope.
+            name: The parameter with the class.
+        """
+        summary = self.inference.modules.summary(path)
+        inside = [
+            call
+            for call in summary.calls
+            if call.node == "call" and summary.is_within(call.scope, index)
+        ]
+        if _LISTING.isdisjoint(last_name(call.expression.callee) for call in inside):
+            return False
+        for call in inside:
+            given = call.expression.positional
+            if last_name(call.expression.callee) != "setattr" or len(given) != 3:
+                continue
+            owner, key, made = given
+            if last_name(owner) != name or key is None or key.tag != tags.NAME:
+                continue
+            place = Place(path, call.scope, call.path)
+            if made is not None and made.tag == tags.CALL and self._is_made_native(made, place):
+                return True
         return False
+
+    def _is_made_native(self, made: CallExpr, place: Place) -> bool:
+        """Return whether a call hands its first argument to a function for native threads."""
+        return any(
+            value.kind == v.FUNCTION
+            and (name := self.parameter(value, 0)) is not None
+            and self._hands_over(value.path, value.scope, name)
+            for value in self.inference.infer(made.callee, place)
+        )
 
     def _keeps_and_hands_over(self, decorator: v.ScopeValue) -> bool:
         """Return whether a class keeps the decorated function and hands it over when called."""
