@@ -2143,3 +2143,26 @@ def test_gunicorn_s_settings_may_copy_the_environment(project, variable, copy, e
     )
     (process,) = processes.all()
     assert expected == process.runs_on_gevent
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_program"),
+    [
+        ("names = sys.argv[1:]", True),
+        ("options = parser.parse_args()", True),
+        ('TESTING = "test" in sys.argv', False),
+        ('TESTING = sys.argv[1:2] == ["test"]', False),
+        ("def main():\n    names = sys.argv[1:]", False),
+        ("# names = sys.argv[1:]", False),
+    ],
+)
+def test_what_takes_words_of_the_command_line_is_a_program(project, statement, is_program):
+    files = {
+        "Procfile": "web: gunicorn -k gevent shop:app\n",
+        "shop.py": "app = None\n",
+        "tool.py": f"import sys\n{statement}\n",
+    }
+    found = {one.name: one.runs_on_gevent for one in project(files).all()}
+    assert is_program == ("python tool.py" in found)
+    files["other.py"] = "import tool\n"
+    assert "python tool.py" not in {one.name for one in project(files).all()}

@@ -31,6 +31,12 @@ _DIRECTORY = ("--chdir", "--pythonpath", "--python-path", "--workdir")
 _LOCUST_NAMES = re.compile(
     rb"^from[ \t]+locust[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)", re.MULTILINE
 )
+_MARKS_OF_ARGUMENTS = (b"argv", b"parse_args(")
+_ARGUMENTS = re.compile(
+    rb"^\w[\w, \t]*=[^\n#=]*(?:\bsys\.argv\[|\.parse_args\()(?![^\n]*(?:[=!<>]=|\bin\b))",
+    re.MULTILINE,
+)
+"""Statements of a module that take words of the command line, and do not only compare them."""
 _SPAWNS = re.compile(
     rb"^(?:\w+[ \t]*=[ \t]*)?(?:\w[\w.]*\.)?(?:spawn|spawn_later|spawn_raw|joinall)\("
     rb"|^\w[^#\n]*\.serve_forever\(",
@@ -253,8 +259,8 @@ class Starts:
                 row = data.count(b"\n", 0, guard.start()) + 1 if guard is not None else 1
                 server = script(path, f"python {name}")
                 found.append(ServerStart(server, self._evidence.at(path, row), {}))
-            elif (spawning := self._spawning(path, data)) is not None:
-                row = data.count(b"\n", 0, spawning.start()) + 1
+            elif (begun := self._begun(path, data)) is not None:
+                row = data.count(b"\n", 0, begun.start()) + 1
                 server = script(path, f"python {name}")
                 found.append(ServerStart(server, self._evidence.at(path, row), {}))
         if tests:
@@ -263,9 +269,14 @@ class Starts:
             found.append(ServerStart(server, self._evidence.at(path, 1), {}))
         return found
 
-    def _spawning(self, path: str, data: bytes) -> re.Match[bytes] | None:
-        """Return the statement by which a module that nothing imports starts greenlets."""
+    def _begun(self, path: str, data: bytes) -> re.Match[bytes] | None:
+        """Return the statement that shows a module which nothing imports to be a program.
+
+        It starts greenlets, or takes the words of the command line.
+        """
         match = next(statements(_SPAWNS, data), None) if b"gevent" in data else None
+        if match is None and any(one in data for one in _MARKS_OF_ARGUMENTS):
+            match = next(statements(_ARGUMENTS, data), None)
         return match if match is not None and not self.graph.importers.get(path) else None
 
     def _package(self, path: str) -> str:
