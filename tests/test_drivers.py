@@ -1157,3 +1157,18 @@ def test_the_environment_chooses_in_a_class_of_settings(tree, settings, procfile
     )
     found = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
     assert count == len([one for one in found.diagnostics if one.code == "blocking-driver"])
+
+
+def test_a_script_that_the_environment_gives_a_database_is_no_server(tree):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent web:app\n",
+            "requirements.txt": "gevent\npsycopg2\nsqlalchemy\n",
+            "web.py": "import settings\napp = from_object(settings.NAME)\n",
+            "settings.py": "NAME = 'live'\n",
+            "load.py": "import os\nfrom sqlalchemy import create_engine\n"
+            'engine = create_engine(os.environ["URL"])\n',
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
+    assert () == found.diagnostics

@@ -206,14 +206,14 @@ class Drivers:
         if running is None or not tree:
             return None
         green = [process for process in running[0] if process.runs_on_gevent == YES]
-        if not green and all(one.kind == "tests" for one in self.processes.reaching(path)):
+        statement = next(iter(sorted(statements(tree, rows), key=lambda s: -s.lineno)), None)
+        if statement is None or purpose(tree, path, rows):
+            return None
+        if not green and self._may_be_loaded_by_name(path, statement, read.names):
             green = self._only_servers
             running = (green, running[1], running[2])
         # A script may well use the local file that is the default; what is deployed has a database.
         if not any(process.is_server or not read.has_default for process in green):
-            return None
-        statement = next(iter(sorted(statements(tree, rows), key=lambda s: -s.lineno)), None)
-        if statement is None or purpose(tree, path, rows):
             return None
         node = environment(statement, read.names)
         if read.has_default and not reads_environment(node):
@@ -458,6 +458,15 @@ class Drivers:
         """Return the first call that makes a driver cooperative, an empty string without any."""
         blocker = self.catalog.blocker_of(driver)
         return next(iter(blocker.cooperative_after), "") if blocker is not None else ""
+
+    def _may_be_loaded_by_name(self, path: str, statement: ast.stmt, names: frozenset[str]) -> bool:
+        """Return whether a statement is a setting of Flask in a file that no process imports."""
+        targets = statement.targets if isinstance(statement, ast.Assign) else ()
+        return (
+            any(isinstance(one, ast.Name) and one.id in names for one in targets)
+            and bool(self.modules.mentioning("from_object", whole=True))
+            and all(one.kind == "tests" for one in self.processes.reaching(path))
+        )
 
     @cached_property
     def _only_servers(self) -> list[Process]:
