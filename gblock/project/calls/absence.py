@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from gblock.project.calls.suites import Suites
-from gblock.project.reading.parsing import parsed
+from gblock.project.calls.suites import Suites, statements, tree_of
 
 _MAY_LACK = re.compile(rb"\bgevent\b", re.IGNORECASE)
 _TESTED = re.compile(rb"\bexcept\b|\bis[ \t]+(?:not[ \t]+)?None\b|\bif[ \t]+(?:not[ \t]+)?\w")
@@ -22,14 +21,15 @@ class Absence(Suites):
         """Return the suites that run only where an import of gevent fails."""
         if not _MAY_LACK.search(data) or not _TESTED.search(data):
             return []
-        tree = parsed(data)
+        tree = tree_of(data)
         if tree is None:
             return []
-        tries = [one for one in ast.walk(tree) if isinstance(one, ast.Try) and _imports(one)]
+        nodes = statements(tree)
+        tries = [one for one in nodes if isinstance(one, ast.Try) and _imports(one)]
         handlers = [handler for one in tries for handler in one.handlers if _is_of_import(handler)]
-        names = {"gevent", *_imported(tree)}.union(*map(_without, handlers))
+        names = {"gevent", *_imported(nodes)}.union(*map(_without, handlers))
         blocks: list[list[ast.stmt]] = [handler.body for handler in handlers]
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.If):
                 holds = _means_absence(node.test, names)
                 blocks += [node.body] if holds else [node.orelse] if holds is False else []
@@ -50,11 +50,11 @@ def _imports(node: ast.Try) -> bool:
     )
 
 
-def _imported(tree: ast.Module) -> set[str]:
+def _imported(nodes: list[ast.AST]) -> set[str]:
     """Return the names that a module imports for gevent, or for whether there is one."""
     return {
         alias.asname or alias.name
-        for one in ast.walk(tree)
+        for one in nodes
         if isinstance(one, ast.ImportFrom)
         for alias in one.names
         if alias.name == "gevent" or _FLAG.fullmatch(alias.name)

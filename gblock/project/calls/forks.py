@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from gblock.project.calls.suites import Suites
-from gblock.project.reading.parsing import parsed
+from gblock.project.calls.suites import Suites, statements, tree_of
 
 _FORKS = re.compile(rb"\bfork(?:pty)?\(")
 _ENDING = re.compile(r"_exit|exec[lv]p?e?")
@@ -20,10 +19,10 @@ class Forks(Suites):
 
     def of(self, data: bytes) -> list[list[ast.stmt]]:
         """Return the suites that only a child process runs."""
-        tree = parsed(data) if _FORKS.search(data) else None
+        tree = tree_of(data) if _FORKS.search(data) else None
         if tree is None:
             return []
-        nodes = list(ast.walk(tree))
+        nodes = statements(tree)
         names = {
             target.id
             for one in nodes

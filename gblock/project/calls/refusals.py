@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from gblock.project.calls.suites import Suites
-from gblock.project.reading.parsing import parsed
+from gblock.project.calls.suites import Suites, statements, tree_of
 
 _REFUSED = re.compile(r"\b(?:EAGAIN|EWOULDBLOCK|BlockingIOError|SSLWantReadError|Again)\b")
 """Errors of an object that would have to wait and does not."""
@@ -19,12 +18,12 @@ class Refusals(Suites):
         """Return the bodies with a handler that expects a refusal."""
         if not _REFUSED.search(data.decode(errors="replace")):
             return []
-        tree = parsed(data)
+        tree = tree_of(data)
         if tree is None:
             return []
         return [
             node.body
-            for node in ast.walk(tree)
+            for node in statements(tree)
             if isinstance(node, ast.Try)
             and any(_REFUSED.search(ast.unparse(handler)) for handler in node.handlers)
         ]

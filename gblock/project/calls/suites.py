@@ -5,8 +5,16 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from gblock.project.reading.modules import Modules
+from gblock.project.reading.parsing import parsed
+
+tree_of = lru_cache(maxsize=1)(parsed)
+"""The tree of a file, kept for the next kind of suites."""
+_BLOCKS = frozenset(("body", "orelse", "finalbody", "handlers", "cases"))
+"""The fields of statements that hold others."""
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Suites(ABC):
@@ -32,3 +40,21 @@ class Suites(ABC):
     @abstractmethod
     def of(self, data: bytes) -> Iterable[Sequence[ast.stmt]]:
         """Return the suites of a file, none of them empty."""
+
+
+def statements(scope: ast.AST, *, own: bool = False) -> list[ast.AST]:
+    """Return the statements in a module or a function, with the blocks of ``try`` and ``match``.
+
+    Args:
+        scope: The module or the function.
+        own: True to leave out those of the functions and classes in it.
+    """
+    found = _within(scope)
+    for node in found:  # which grows
+        if not (own and isinstance(node, _SCOPES)):
+            found += _within(node)
+    return found
+
+
+def _within(node: ast.AST) -> list[ast.AST]:
+    return [one for name in node._fields if name in _BLOCKS for one in getattr(node, name)]

@@ -7,12 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from gblock.project.calls.suites import Suites
-from gblock.project.reading.parsing import parsed
+from gblock.project.calls.suites import Suites, statements, tree_of
 
 _MAY_HAVE = re.compile(rb"[ \t]=[ \t]*(?:False|True|None)\b|\b(?:if|while)[ \t]+(?:False|0|None)\b")
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 class Unreachable(Suites):
@@ -20,51 +18,49 @@ class Unreachable(Suites):
 
     def of(self, data: bytes) -> list[list[ast.stmt]]:
         """Return the suites that no run takes."""
-        tree = parsed(data) if _MAY_HAVE.search(data) else None
+        tree = tree_of(data) if _MAY_HAVE.search(data) else None
         if tree is None:
             return []
-        found = [*_branches(_own(tree), {})]
-        for node in ast.walk(tree):
+        found = [*_branches(_tests(statements(tree, own=True)), {})]
+        for node in statements(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                own = [*_own(node)]
-                found += _branches(own, _flags(node, own))
+                own = statements(node, own=True)
+                tests = _tests(own)
+                if tests:
+                    found += _branches(tests, _flags(node, own, tests))
         return found
 
 
-def _own(scope: ast.Module | _Function) -> Iterator[ast.AST]:
-    """Yield the nodes of a scope, without those of the scopes in it."""
-    waiting: list[ast.AST] = list(scope.body)
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, _SCOPES):
-            waiting += ast.iter_child_nodes(node)
+def _tests(nodes: list[ast.AST]) -> list[ast.If | ast.While]:
+    return [node for node in nodes if isinstance(node, ast.If | ast.While)]
 
 
 def _branches(
-    nodes: Iterator[ast.AST] | list[ast.AST], flags: dict[str, object]
+    tests: list[ast.If | ast.While], flags: dict[str, object]
 ) -> Iterator[list[ast.stmt]]:
     """Yield the branches of a scope's statements that no run takes.
 
     Args:
-        nodes: The nodes of the scope.
+        tests: The statements of the scope that have a test.
         flags: The names with one value.
     """
-    for node in nodes:
-        if isinstance(node, ast.If | ast.While):
-            holds = _holds(node.test, flags)
-            if holds is False and node.body:
-                yield node.body
-            if holds and isinstance(node, ast.If) and node.orelse:
-                yield node.orelse
+    for node in tests:
+        holds = _holds(node.test, flags)
+        if holds is False and node.body:
+            yield node.body
+        if holds and isinstance(node, ast.If) and node.orelse:
+            yield node.orelse
 
 
-def _flags(function: _Function, own: list[ast.AST]) -> dict[str, object]:
-    """Return the names of a function that one statement sets, to True, False or None.
+def _flags(
+    function: _Function, own: list[ast.AST], tests: list[ast.If | ast.While]
+) -> dict[str, object]:
+    """Return the tested names of a function that one statement sets, to True, False or None.
 
     Args:
         function: The function.
-        own: Its nodes.
+        own: Its statements.
+        tests: Those of them that have a test.
     """
     set_to: dict[str, list[object]] = {}
     for node in own:
@@ -72,6 +68,30 @@ def _flags(function: _Function, own: list[ast.AST]) -> dict[str, object]:
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     set_to.setdefault(target.id, []).append(node.value.value)
+    candidates = {
+        name: values[0]
+        for name, values in set_to.items()
+        if len(values) == 1 and (values[0] is None or isinstance(values[0], bool))
+    }
+    # Most functions test no such name, and all expressions of a function are many.
+    tested = {
+        node.id
+        for one in (tests if candidates else ())
+        for node in ast.walk(one.test)
+        if isinstance(node, ast.Name)
+    }
+    if tested.isdisjoint(candidates):
+        return {}
+    bound = _bound(function)
+    return {
+        name: value
+        for name, value in candidates.items()
+        if name in tested and bound.count(name) == 1
+    }
+
+
+def _bound(function: _Function) -> list[str]:
+    """Return the names that a function and the scopes in it bind, each as often as it is bound."""
     bound: list[str] = []
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -88,11 +108,7 @@ def _flags(function: _Function, own: list[ast.AST]) -> dict[str, object]:
             bound.append(node.rest)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             bound.append(node.name)
-    return {
-        name: values[0]
-        for name, values in set_to.items()
-        if bound.count(name) == 1 and (values[0] is None or isinstance(values[0], bool))
-    }
+    return bound
 
 
 def _holds(test: ast.expr, flags: dict[str, object]) -> bool | None:
