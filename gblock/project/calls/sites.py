@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache, cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from gblock.catalog.blockers import Blocker
@@ -11,6 +12,7 @@ from gblock.project.calls.absence import Absence
 from gblock.project.calls.arguments import READY, Wait, length, wait
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.forks import Forks
+from gblock.project.calls.obtainable import Obtainable
 from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.readiness import Readiness
 from gblock.project.calls.repetition import adding_up, handled, repeated
@@ -143,6 +145,7 @@ class Sites:
         self._called = self._callables()
         self._wanted = self.verbs | self.handing | self._called
         self._looked_for = self._wanted
+        self._operating: set[str] = set()
         self._any_name = self._has_patterns
         self._calls_rpcs = False
         self._is_frugal = inference.modules.is_frugal
@@ -201,6 +204,7 @@ class Sites:
             self._looked_for = (self._wanted & names) | self.handing | self._called
         self._calls_rpcs = self._has_stubs and may_call_rpcs(self.inference.modules.data(path))
         kept = self._kept(summary, self._looked_for)
+        self._operating = self._looked_for & self._usable
         self._any_name = self._has_patterns and names is None
         sites = [self._site(call, path, kept) for call in summary.calls]
         return self._once([site for site in sites if site is not None], summary)
@@ -236,6 +240,16 @@ class Sites:
                 return found
 
     @cached_property
+    def _usable(self) -> set[str]:
+        """The methods that statements call and that some object of the project may have.
+
+        Whether a loop iterates over such an object is the most expensive question of many checks.
+        """
+        obtainable = Obtainable(self.inference.catalog, self.inference.modules)
+        names = set(chain.from_iterable(_OPERATORS.values()))
+        return {name for name in names & self._wanted if obtainable.has_method(name)}
+
+    @cached_property
     def _has_stubs(self) -> bool:
         """True if the project uses stubs of gRPC services."""
         modules = self.inference.modules
@@ -257,7 +271,7 @@ class Sites:
     def _any_site(self, call: AnyCall, path: str, kept: set[str]) -> Site | None:
         place = Place(path, call.scope, call.path)
         if call.node != "call":
-            if not self._any_name and self._looked_for.isdisjoint(_OPERATORS.get(call.node, ())):
+            if not self._any_name and self._operating.isdisjoint(_OPERATORS.get(call.node, ())):
                 return None
             found = self._found(call, place, _WITHOUT_ARGUMENTS)
             native = bool(found) and self.offloading.is_native(call, path)
@@ -274,7 +288,7 @@ class Sites:
                 return None
         found = self._found(call, place, call.expression) or self._served(call, place)
         handover, is_applied = None, False
-        if iterates and not found:
+        if iterates and not found and (self._any_name or "__iter__" in self._operating):
             found = self._iterated(call, place)
             is_applied = bool(found)
         if applies or found or name in self.handing:

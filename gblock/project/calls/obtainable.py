@@ -1,0 +1,111 @@
+"""The classes of packages of which a project can have objects, judged by words alone.
+
+Most projects mention a package, or import one, without its rarer classes. An object of a class that
+no file names comes from a call or an attribute that the catalog lists, whose names files mention.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+import msgspec
+
+from gblock.catalog.lookup import Catalog
+from gblock.decoding import encoded
+from gblock.project.reading.modules import Modules
+
+_NAMED = rb"""\b(?:from|import)\b[^\n]*\b%(name)s\b|["'`]%(name)s\b|\\\r?\n[^\n]*\b%(name)s\b"""
+"""A package where it can be imported: by a statement, on its second line, by name."""
+_ALWAYS = "builtins"
+
+
+class Obtainable:
+    """Finds what a project can have; it errs only where it says that there may be an object.
+
+    Args:
+        catalog: The catalog, which lists what makes objects of a class.
+        modules: The project's files.
+    """
+
+    def __init__(self, catalog: Catalog, modules: Modules) -> None:
+        self._catalog = catalog
+        self._modules = modules
+        self._imported: dict[str, bool] = {}
+
+    def has_method(self, name: str) -> bool:
+        """Return whether some object may have a blocker's method of this name."""
+        owners = (one.rpartition(".") for one in self._catalog.by_symbol)
+        return any(last == name and self._may_be(owner) for owner, _, last in owners)
+
+    def _may_be(self, name: str) -> bool:
+        """Return whether code can get at what a dotted name means."""
+        if self._modules.is_frugal:
+            return True
+        among, waiting = {name}, [name]
+        while waiting:
+            new = self._leading_to(waiting.pop()) - among
+            among |= new
+            waiting += new
+        found: set[str] = set()
+        size = -1
+        while name not in found and len(found) > size:
+            size = len(found)
+            found.update(one for one in among - found if self._follows(one, found))
+        return name in found
+
+    def _leading_to(self, name: str) -> set[str]:
+        """Return what makes a class or renames a module, and what a name is an attribute of."""
+        return self._makers.get(name, set()) | {name.rpartition(".")[0]} - {""}
+
+    def _follows(self, name: str, found: set[str]) -> bool:
+        """Return whether code can get at a name if it can get at some others."""
+        if not found.isdisjoint(self._makers.get(name, ())):
+            return True
+        owner, _, last = name.rpartition(".")
+        if not owner:
+            return last in (_ALWAYS, "*") or self._is_imported(last)
+        return owner in found and self._is_mentioned(last)
+
+    def _is_mentioned(self, last: str) -> bool:
+        """Return whether some file mentions a word, or a word that may match a pattern."""
+        if "*" not in last and "?" not in last:
+            return bool(self._modules.mentioned(frozenset((last,))))
+        fragment = max(re.split(r"[*?]", last), key=len)
+        return bool(self._modules.mentioning(fragment, tests=True))
+
+    def _is_imported(self, package: str) -> bool:
+        found = self._imported.get(package)
+        if found is None:
+            pattern = re.compile(_NAMED % {b"name": re.escape(encoded(package))})
+            paths = self._modules.mentioning(package, tests=True, whole=True)
+            found = any(pattern.search(self._modules.data(path)) for path in paths)
+            self._imported[package] = found
+        return found
+
+    @cached_property
+    def _makers(self) -> dict[str, set[str]]:
+        """What leads to each class, or to each name with an alias, of the catalog's libraries."""
+        found: dict[str, set[str]] = {}
+        canonical = self._catalog.canonical
+        for library in self._catalog.libraries:
+            for table, entries in msgspec.structs.asdict(library).items():
+                for key, value in entries.items() if isinstance(entries, dict) else ():
+                    by = "*" if table == "conventional" else key  # under a name that all code uses
+                    for made in {one for text in _texts(value) for one in (text, canonical(text))}:
+                        found.setdefault(made, set()).update((by, canonical(by)))
+        return found
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts in a value of a table, without the ``type[…]`` around them."""
+    if isinstance(value, str):
+        yield value.removeprefix("type[").removesuffix("]")
+    elif isinstance(value, msgspec.Struct):
+        yield from _texts(tuple(msgspec.structs.asdict(value).values()))
+    elif isinstance(value, dict):
+        yield from _texts((*value, *value.values()))
+    elif isinstance(value, (tuple, list)):
+        for one in value:
+            yield from _texts(one)
