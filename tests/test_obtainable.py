@@ -54,14 +54,12 @@ def test_leaving_an_object_of_a_package_under_an_alias(
 
 def test_every_class_with_a_blocker_can_be_had_where_its_name_is_imported(tmp_path: Path) -> None:
     path = tmp_path / "service.py"
-    owners = {one.rpartition(".")[0] for one in KNOWN.by_symbol if one.count(".") > 1}
-    modules = [one.rpartition(".") for one in sorted(owners) if "*" not in one]
-    lines = [f"from {module} import {name}\n" for module, _, name in modules if module]
+    symbols = [one.rpartition(".") for one in sorted(KNOWN.by_symbol)]
+    special = [(owner, name) for owner, _, name in symbols if name.startswith("__")]
+    owners = sorted({owner for owner, _ in special if "." in owner and "*" not in owner})
+    lines = [f"from {one.rpartition('.')[0]} import {one.rpartition('.')[2]}\n" for one in owners]
     path.write_text("".join(lines))
     obtainable = Obtainable(KNOWN, Modules(str(tmp_path), [str(path)]))
-    methods = {
-        one.rpartition(".")[2] for one in KNOWN.by_symbol if one.rpartition(".")[0] in owners
-    }
-    dunders = sorted(name for name in methods if name.startswith("__"))
-    assert dunders
-    assert [name for name in dunders if not obtainable.has_method(name)] == []
+    names = sorted({name for owner, name in special if owner in owners})
+    assert names
+    assert [name for name in names if not obtainable.has_method(name)] == []

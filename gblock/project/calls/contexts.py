@@ -101,6 +101,7 @@ class Contexts:
         self._asked: set[Place] = set()
         """The places whose contexts a search needs at the time."""
         self._started: dict[tuple[str, int], list[Started]] = {}
+        self._leading_on: dict[tuple[str, int], tuple[list[Caller], bool, bool]] = {}
 
     def _graph(self) -> ImportGraph | None:
         processes = self.running.processes
@@ -220,19 +221,11 @@ class Contexts:
         ways = list(self._of_entries(summary, visit, here))
         if summary.scopes[visit.scope].is_async and self.running.runs_asyncio_alone(visit.path):
             return ways or [Way(OTHER, (here, *visit.steps), True)], []
-        entries = self._entries_of(summary, visit.scope)
-        is_sent = any(one.is_sent for one in entries)
-        callers = [] if is_sent else list(self._callers.of(visit.path, visit.scope))
-        for entry in dict.fromkeys(one.entry for one in entries if one.entry is not None):
-            callers += self._named_runs.callers(entry, summary)
-        proxied = [one for one in callers if self._is_through_proxy(one)]
-        if proxied:
+        callers, is_proxied, is_forked = self._callers_of(summary, visit.scope)
+        if is_proxied:
             ways.append(Way(NATIVE, (here, *visit.steps), visit.is_certain))
-            callers = [one for one in callers if one not in proxied]
-        forked = [one for one in callers if self._forks.contain(one.row, one.path)]
-        if forked:
+        if is_forked:
             ways.append(Way(OTHER, (here, *visit.steps), visit.is_certain))
-            callers = [one for one in callers if one not in forked]
         more = list(self._of_callers(callers, visit, here))
         for found in self._handovers.of(visit, here):
             if isinstance(found, Way):
@@ -249,6 +242,25 @@ class Contexts:
         if summary.function_around(parent) > 0 and not (is_method and nothing.is_unused):
             return [], [self._defining(summary, visit, here)]
         return [nothing], []
+
+    def _callers_of(self, summary: ModuleSummary, index: int) -> tuple[list[Caller], bool, bool]:
+        """Return the callers of a function that lead on, and whether a proxy or a child calls it.
+
+        The paths to several calls often lead through the same functions.
+        """
+        key = (summary.filename, index)
+        found = self._leading_on.get(key)
+        if found is None:
+            entries = self._entries_of(summary, index)
+            is_sent = any(one.is_sent for one in entries)
+            callers = [] if is_sent else list(self._callers.of(summary.filename, index))
+            for entry in dict.fromkeys(one.entry for one in entries if one.entry is not None):
+                callers += self._named_runs.callers(entry, summary)
+            direct = [one for one in callers if not self._is_through_proxy(one)]
+            onward = [one for one in direct if not self._forks.contain(one.row, one.path)]
+            found = (onward, len(direct) < len(callers), len(onward) < len(direct))
+            self._leading_on[key] = found
+        return found
 
     def _is_through_proxy(self, caller: Caller) -> bool:
         """Return whether a proxy runs the function in a native thread where this one calls it."""

@@ -32,6 +32,8 @@ _LOOKING = frozenset(
 
 _Named: TypeAlias = tuple[Call, Place, int | None]
 """A call that takes a function as an argument, its place, and the argument's position."""
+_Taking: TypeAlias = tuple[Call, Place, int | None, Expr]
+"""The same, and the argument."""
 
 
 class Handovers:
@@ -67,6 +69,8 @@ class Handovers:
         self._queues = queues
         self._receivers = Receivers(inference, offloading, callers.keeping, callers.dispatch)
         self._wrappings = Wrappings(inference, self._receivers)
+        self._out_of: dict[tuple[str, int], list[_Taking]] = {}
+        self._in_wrappings: dict[tuple[str, int], list[_Taking]] = {}
 
     def of(self, visit: Visit, here: Step) -> Iterator[Way | Visit]:
         """Yield the paths that begin where a function is handed over, or what runs it later.
@@ -81,7 +85,7 @@ class Handovers:
             for run in self._receivers.methods_of_task(visit.path, visit.scope):
                 steps = (here, *visit.steps)
                 yield Visit(run.path, run.scope, run.at, steps, visit.is_certain, visit.beside)
-        for call, place, position, taken in self._wrappings.of(visit.path, visit.scope):
+        for call, place, position, taken in self._wrapped(visit.path, visit.scope):
             begun = self._entries.handed(call, place, position, taken)
             yield from self._by_framework(begun, call, place, visit, here)
         yield from self._out_of_containers(visit, here, named)
@@ -199,22 +203,31 @@ class Handovers:
             if only is None or self._callers.is_selected(only, place.path, self._function(place)):
                 yield self._elsewhere(handover, visit, here)
 
-    def _kept(
-        self, visit: Visit, named: Iterable[_Named]
-    ) -> Iterator[tuple[Call, Place, int | None, Expr]]:
-        """Yield the calls that hand over what a container keeps: ``spawn(handler, event)``.
+    def _kept(self, visit: Visit, named: Iterable[_Named]) -> list[_Taking]:
+        """Return the calls that hand over what a container keeps: ``spawn(handler, event)``.
 
         Args:
             visit: The function.
             named: The calls that take it as an argument: ``Route("/orders", place)``.
         """
-        summary, keeping = self.modules.summary(visit.path), self._callers.keeping
-        words = keeping.containers(summary, visit.scope)
-        for call, place, position in named:
-            if position is not None:
-                words |= keeping.attributes(call, place, position)
-        if words:
-            yield from keeping.handovers(words, visit.path, visit.scope, self._handing)
+        key = (visit.path, visit.scope)
+        found = self._out_of.get(key)
+        if found is None:
+            summary, keeping = self.modules.summary(visit.path), self._callers.keeping
+            words = keeping.containers(summary, visit.scope)
+            for call, place, position in named:
+                if position is not None:
+                    words |= keeping.attributes(call, place, position)
+            taken = keeping.handovers(words, *key, self._handing) if words else ()
+            found = self._out_of[key] = list(taken)
+        return found
+
+    def _wrapped(self, path: str, index: int) -> list[_Taking]:
+        """Return the calls that take a function which other calls wrap."""
+        found = self._in_wrappings.get((path, index))
+        if found is None:
+            found = self._in_wrappings[path, index] = list(self._wrappings.of(path, index))
+        return found
 
     @cached_property
     def _handing(self) -> frozenset[str]:
