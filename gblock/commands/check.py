@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from gblock.engine import Request
     from gblock.observations import Observations
 
-_LARGE_CHECK = 300
-"""Files: after a larger check the memory is left to the system."""
+_LARGE_PROJECT = 100
+"""Files: after a check in a larger project the memory is left to the system."""
 _COUNTED = ("text", "concise", "json")
 """Formats that statistics are written in."""
 _FIXABLE = frozenset({"json", "sarif", "text", "concise"})
@@ -84,7 +84,7 @@ def _checked(
         checked = engine.Check(request, progress)
         report = checked.report()
         # Before the collector is on again, which would look at all of it.
-        if report.files_checked > _LARGE_CHECK:
+        if len(checked.codebase.modules.files) > _LARGE_PROJECT:
             _leave_to_the_system(checked)
     if options.add_ignore:
         from gblock.commandline import ignoring
