@@ -7,6 +7,7 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from harness import measured
@@ -43,6 +44,7 @@ def engine(stand_in):
 
     class Engine:
         result = Report((), files_checked=1)
+        codebase = SimpleNamespace(modules=SimpleNamespace(files=()))
 
         def check(self, request, on_progress=None):
             self.request, self.on_progress = request, on_progress
@@ -486,6 +488,8 @@ class TestProgress:
         self, capsys, engine, monkeypatch, clock
     ):
         class Check:
+            codebase = engine.codebase
+
             def __init__(self, request, on_progress):
                 self.on_progress = on_progress
 

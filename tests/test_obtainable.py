@@ -1,4 +1,4 @@
-"""Which objects of packages a project can have, judged by words."""
+"""Tests of which objects of packages a project can have, judged by words."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Obtainable:
 
     @cached_property
     def _makers(self) -> dict[str, set[str]]:
-        """What leads to each class, or to each name with an alias, of the catalog's libraries."""
+        """The names that lead to a class, or to a name with an alias, of the catalog."""
         found: dict[str, set[str]] = {}
         canonical = self._catalog.canonical
         for library in self._catalog.libraries:
