@@ -64,7 +64,7 @@ class BlockingDriver(ProcessRule):
     marks = re.compile(
         rb"://(?<!http://)(?<!https://)|backends?\.|ENGINE|BACKEND|DRIVER|DIALECT|drivername"
         rb"|provider|\.bind\(|Database(?:\(|[ \t]+as\b)"
-        rb"|create_engine|DATABASE_UR[IL]|DATABASES|dj_database_url|environ\.Env"
+        rb"|create_engine|engine_from_config|DATABASE_UR[IL]|DATABASES|dj_database_url|environ\.Env"
         rb"|emcached|pylibmc|PyLibMC|URL\.create|URL\("
     )
     """Forms of such strings: schemes other than the web's, and names of backends."""

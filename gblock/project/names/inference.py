@@ -73,6 +73,10 @@ _BUILTINS = frozenset(dir(builtins))
 _MOST_TEXTS = 12
 """An expression with more possible texts than this has no known text."""
 _NONE = frozenset([v.NONE])
+_DECLARING = (kinds.ASSIGNED, kinds.ANNOTATED)
+"""The bindings of the module that makes an object, which others import."""
+_CONTAINERS = (v.ELEMENTS, v.MAPPING, v.INSTANCE)
+"""The kinds of values into which other modules may put something."""
 
 
 class Inference:
@@ -359,6 +363,10 @@ class Inference:
         if len(sure) < len(stored):
             others = [one for one in stored if one not in sure]
             known |= self.stored(others, summary.filename, receiver)
+        if scope == 0 and _may_be_filled(known) and any(b.kind in _DECLARING for b in bindings):
+            known |= self.outside.put(summary.filename, name)
+            if any(value.kind == v.MAPPING for value in known):
+                known |= self.outside.namespace(summary.filename, name)
         if scope == 0 and known == _NONE:  # ``connection = None``, which another module sets
             known |= self.outside.attribute(v.FileValue(v.MODULE, summary.filename), name)
         return known
@@ -518,6 +526,11 @@ class Inference:
             return own
         classes = (x for x in self.infer(after, place) if x.kind == v.CLASS)
         return frozenset(x._replace(kind=v.PARENT) for x in classes) or own
+
+
+def _may_be_filled(values: Values) -> bool:
+    """Return whether a module's name may hold a container; its making may be unknown."""
+    return not values or any(value.kind in _CONTAINERS for value in values)
 
 
 def _precedes(path: Path, use: Path) -> bool:

@@ -10,7 +10,7 @@ from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, FileValue, ScopeValue, SymbolValue, Value, Values
 from gblock.project.reading import bindings as kinds
-from gblock.project.reading.bindings import ValueBinding
+from gblock.project.reading.bindings import Binding, ValueBinding
 from gblock.project.reading.expressions import (
     CallExpr,
     call_of,
@@ -20,12 +20,12 @@ from gblock.project.reading.expressions import (
     passed,
     read_dotted,
 )
-from gblock.project.reading.summary import Call
+from gblock.project.reading.summary import Call, Scope
 from gblock.project.reading.word_index import is_listed, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import NamedTuple
 
     from gblock.catalog.libraries import AddedAttribute
@@ -43,6 +43,11 @@ _ASSIGNED = re.compile(
     rb"\.([\w\x80-\xff]+)(?=[ \t]*(?::[^=\n]+)?=(?!=)|\[[^\]\n]*\][ \t]*=(?!=)|\.\w+\()"
 )
 """An attribute that is set, stored into, or changed by a method."""
+_STORED = re.compile(
+    rb"([\w\x80-\xff]+)(?=(?:\[[^\]\n]*\]|\.\w+)+[ \t]*=(?!=)|[ \t]*[|+]="
+    rb"|\.(?:append(?:left)?|add|extend|insert|put(?:_nowait)?|set(?:default)?|update)\()"
+)
+"""A container that something is put into."""
 _GIVEN = re.compile(rb"[\"']([\w\x80-\xff]+)(?=[\"'][ \t]*[,\]])")
 """An attribute's name in quotes that a function is given, or a subscript."""
 _SETTINGS = frozenset(("settings", "config", "conf", "configs", "environments", "envs"))
@@ -51,6 +56,8 @@ _MOST_ADDING = 12
 """At most this many files are searched for the calls that add an attribute to requests."""
 _MOST_OWNERS = 40
 """At most this many owners of an attribute are inferred."""
+_MOST_HANDED_ON = 3
+"""A name is followed through at most this many packages that import it for others."""
 
 
 class _Set(NamedTuple):
@@ -68,13 +75,14 @@ class Outside:
         inference: Type inference over the project.
     """
 
-    OF_FILES = ("_known", "_named")
+    OF_FILES = ("_known", "_named", "_filled")
     """The tables that the files alone decide."""
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self._known: dict[str, list[_Set]] = {}
         self._named: dict[str, bytes] = {}
+        self._filled: dict[str, bytes] = {}
 
     def attribute(self, value: ScopeValue | SymbolValue | FileValue, name: str) -> Values:
         """Return the values that the project assigns to an attribute of objects like this one.
@@ -138,6 +146,106 @@ class Outside:
             return values
         called = self.inference.results.called
         return NOTHING.union(*(called(value, call_of(None, ()), place) for value in values))
+
+    def put(self, path: str, name: str) -> Values:
+        """Return the containers of what other modules put into one that a module's name holds.
+
+        Args:
+            path: The module.
+            name: The name: ``from shop import drivers; drivers["pay"] = connect()``.
+        """
+        if name.startswith("__") or self.inference.modules.is_frugal:
+            return NOTHING
+        return self.inference.solved(("put", path, name), lambda: self._put(path, name))
+
+    def _put(self, path: str, name: str) -> Values:
+        found: set[Value] = set()
+        for other, scope in self._filling(name):
+            bindings = scope.bindings.get(name, ())
+            if other != path and any(self._is_from(one, other, path, name) for one in bindings):
+                found |= self._stores(bindings, other)
+            for (owner, attribute), given in scope.attributes.items():
+                if attribute == name and self._is_module(owner, given[0], other, path):
+                    found |= self._stores(given, other)
+        return frozenset(found)
+
+    def namespace(self, path: str, name: str) -> Values:
+        """Return the attributes that code sets on a namespace that a module's name holds."""
+        if self.inference.modules.is_frugal:
+            return NOTHING
+        key = ("namespace", path, name)
+        return self.inference.solved(key, lambda: self._namespace(path, name))
+
+    def _namespace(self, path: str, name: str) -> Values:
+        known = [
+            (attribute, self._values(_Set(other, owner, given)))
+            for other, scope in self._filling(name)
+            for (owner, attribute), given in scope.attributes.items()
+            if (owner == name and self._is_bound_by(other, name, path))
+            or (
+                owner.endswith(f".{name}")
+                and self._is_module(owner.rpartition(".")[0], given[0], other, path)
+            )
+        ]
+        return frozenset([v.MappingValue(v.MAPPING, (one,), NOTHING) for one in known if one[1]])
+
+    def _filling(self, name: str) -> Iterator[tuple[str, Scope]]:
+        """Yield the scopes of the files that may put something into what a name holds."""
+        modules = self.inference.modules
+        filling = (
+            other
+            for other in modules.mentioning(name, whole=True)
+            if is_listed(name, self._filled_in(other))
+        )
+        paths = list(islice(filling, _MOST_FILES + 1))
+        for other in paths if len(paths) <= _MOST_FILES else ():
+            for scope in modules.summary(other).scopes:
+                yield other, scope
+
+    def _stores(self, bindings: Sequence[Binding], path: str) -> Values:
+        """Return the containers of what is stored under a name of a file."""
+        return self.inference.stored([b for b in bindings if b.kind in kinds.STORES], path)
+
+    def _is_module(self, owner: str, binding: Binding, importer: str, path: str) -> bool:
+        """Return whether the owner of an attribute that a file sets is a module."""
+        if owner in ("self", "cls"):
+            return False
+        place = Place(importer, binding.scope, binding.path)
+        return v.FileValue(v.MODULE, path) in self.inference.infer(read_dotted(owner), place)
+
+    def _is_bound_by(self, importer: str, name: str, path: str) -> bool:
+        """Return whether a file's name is that of a module, which may be the file itself."""
+        if importer == path:
+            return True
+        scopes = self.inference.modules.summary(importer).scopes
+        return any(
+            self._is_from(binding, importer, path, name)
+            for scope in scopes
+            for binding in scope.bindings.get(name, ())
+        )
+
+    def _is_from(
+        self, binding: Binding, importer: str, path: str, name: str, depth: int = _MOST_HANDED_ON
+    ) -> bool:
+        """Return whether an import gets a module's name, perhaps from a package that imports it."""
+        if binding.kind != kinds.IMPORTED or binding.value[1] != name:
+            return False
+        modules = self.inference.modules
+        found = modules.resolve(binding.value[0], binding.value[2], importer)
+        if found is None or found == path or not depth or not modules.is_module(found):
+            return found == path
+        return any(
+            self._is_from(one, found, path, name, depth - 1)
+            for one in modules.summary(found).scopes[0].bindings.get(name, ())
+        )
+
+    def _filled_in(self, path: str) -> bytes:
+        """Return the last names of the containers that a file puts something into."""
+        found = self._filled.get(path)
+        if found is None:
+            names = set(_STORED.findall(self.inference.modules.data(path)))
+            found = self._filled[path] = listed(names)
+        return found
 
     def of_settings(self, name: str) -> Values:
         """Return what the project's settings modules assign to a name."""

@@ -64,6 +64,11 @@ _MARKS_OF_ALONE = (
     b"find_spec(",
     b"config_from_object(",
 )
+_CONFIGURED = re.compile(
+    rb"""\b(?:config|configurator|cfg)\.(include|scan)\(\s*(?:["'](\.*)([\w.]*)["']\s*[,)]|\))"""
+)
+"""The parts of a Pyramid application: ``config.include(".models")``, ``config.scan()``"""
+_MARKS_OF_CONFIGURED = (b".include(", b".scan(")
 _EXECUTED = re.compile(rb"""["']([\w./*?-]+\.py)["']""")
 _EXECUTING = b"split_settings"
 """A library whose ``include("parts/*.py")`` runs files beside the one that calls it."""
@@ -333,6 +338,13 @@ class ImportGraph:
             found.append(edge._replace(of_handler=of_handler, of_asgi=of_asgi))
         for target in self._computed(data, path):
             found.append(Edge(target, 1, True))
+        if _has(data, _MARKS_OF_CONFIGURED):
+            found += [
+                Edge(target, rows.of(match.start()), True)
+                for match in _CONFIGURED.finditer(data)
+                if not _in_comment(data, match.start())
+                for target in self._configured(match, path)
+            ]
         if _EXECUTING in data:
             found += [
                 Edge(target, rows.of(match.start()), False)
@@ -341,6 +353,37 @@ class ImportGraph:
                 for target in self._matching(match[1].decode(), path)
             ]
         return found
+
+    def _configured(self, match: re.Match[bytes], path: str) -> list[str]:
+        """Return the modules that a call of Pyramid's configurator imports.
+
+        A scan imports all modules of a package, by default of the package of its caller.
+        """
+        scans, dots, name = match[1] == b"scan", match[2], (match[3] or b"").decode()
+        directory: str | None = os.path.dirname(path)
+        found: list[str] = []
+        if dots or name:
+            target = self.modules.resolve(name, len(dots), path)
+            is_file = target is not None and self.modules.is_module(target)
+            if target is not None and is_file:
+                found.append(target)
+            is_package = not is_file or os.path.basename(target or "") == "__init__.py"
+            directory = os.path.dirname(target) if target and is_file else target
+            scans = scans and is_package
+        if scans and directory is not None:
+            found += self._all_below(directory)
+        return [one for one in found if one != path]
+
+    def _all_below(self, directory: str) -> list[str]:
+        """Return the modules of a package and of all its subpackages."""
+        inner = os.path.join(directory, "")
+        return [
+            one
+            for other, paths in self._by_directory.items()
+            if other == directory or other.startswith(inner)
+            if self.modules.is_module(os.path.join(other, "__init__.py"))
+            for one in paths
+        ]
 
     def _matching(self, pattern: str, path: str) -> list[str]:
         """Return the other files that match a pattern, relative to one file's directory."""

@@ -343,7 +343,7 @@ class Drivers:
                 return None
             rivals = () if own else rivals
         running = self._running(driver, text.path, read.part.place.path)
-        if running is None:
+        if running is None or self._is_for_others(text.path, read.chooser):
             return None
         if read.chosen:
             word = last_name(read.part.expression)
@@ -447,6 +447,23 @@ class Drivers:
         blocked = [process for process in running if process not in free]
         doubts = [made_in[process][0] if made_in[process] else None for process in blocked]
         return (blocked, free, doubts[0] if all(doubts) else None) if blocked else None
+
+    def _is_for_others(self, path: str, chooser: Chooser) -> bool:
+        """Return whether only servers without gevent can read settings that no process imports.
+
+        The settings that the environment names belong to the servers that use their library.
+        """
+        if self.processes.reaching(path):
+            return False
+        using = {one for name in chooser.imports for one in self.modules.mentioning(name)}
+        users = [
+            process
+            for process in self.processes.all()
+            if process.kind != "tests" and not using.isdisjoint(self.processes.modules_of(process))
+        ]
+        return any(one.is_known_server for one in users) and all(
+            one.runs_on_gevent == NO for one in users
+        )
 
     def _is_deployed_with(self, process: Process, path: str) -> bool:
         """Return whether a process surely reads a settings file, and not for tests alone."""

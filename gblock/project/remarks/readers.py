@@ -115,9 +115,12 @@ class Readers:
         part = Part(argument, place, (call.row, call.end_row))
         if reading.key is None:
             yield Read(part, chooser, reading.form)
-        else:
-            for held in self.texts.held(part, reading.key):
-                yield Read(held, chooser, reading.form)
+            return
+        found = list(self.texts.held(part, reading.key))
+        if not found and reading.symbol in chooser.loads and not any(self.texts.held(part, None)):
+            found = [part]  # settings from elsewhere, without which the call does nothing
+        for held in found:
+            yield Read(held, chooser, reading.form)
 
     def _symbols(self, callee: Expr, place: Place) -> set[str]:
         """Return the dotted names of a callee; of a method, those in its bases, too."""
