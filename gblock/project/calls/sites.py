@@ -43,6 +43,7 @@ from gblock.project.reading.generated import (
     may_call_rpcs,
     names_made_by,
 )
+from gblock.project.reading.givens import parameters_given
 from gblock.project.reading.iteration import ITERATING
 from gblock.project.reading.renaming import renamed
 from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
@@ -183,11 +184,12 @@ class Sites:
     def _held(self, makers: set[str]) -> set[str]:
         """Return the names that are assigned, or passed as keywords, what some functions make.
 
-        An attribute often has the name of the argument that it is assigned.
+        An attribute often has the name of the argument that it is assigned, a parameter another.
         """
         modules = self.inference.modules
         paths = {path for maker in sorted(makers) for path in modules.mentioning(maker, whole=True)}
-        return names_made_by(makers, map(modules.data, paths))
+        names = names_made_by(makers, map(modules.data, paths))
+        return names | parameters_given(makers, names, sorted(paths), modules)
 
     def of(self, path: str, names: frozenset[str] | None = None) -> list[Site]:
         """Return the sites of a module, in source order.

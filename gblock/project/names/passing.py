@@ -143,7 +143,7 @@ class Passing:
         if symbol == "itertools.groupby":
             inner = v.holding(self._elements(first, place))
             return v.holding(frozenset([v.TupleValue(v.TUPLE, (NOTHING, inner))]))
-        if symbol == "itertools.zip_longest":
+        if symbol in ("itertools.product", "itertools.zip_longest"):
             return self._builtin("zip", positional, place)
         if symbol == "itertools.starmap":
             return self._mapped("starmap", positional, place)
@@ -185,6 +185,8 @@ class Passing:
             if len(positional) > 1:
                 return self.inference.any_of(positional, place)
             return self._elements(first, place)
+        if name == "iter" and len(positional) > 1:
+            return v.holding(self._called(first, place))
         if name in _TRANSPARENT_CONTAINERS:
             return v.holding(self._elements(first, place))
         if name == "next":

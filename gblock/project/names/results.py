@@ -24,6 +24,7 @@ from gblock.project.reading.expressions import (
     SubscriptExpr,
     call_of,
     constant,
+    is_passed,
     with_bound,
 )
 from gblock.project.reading.summary import Scope
@@ -219,11 +220,15 @@ class Results:
             chosen = self._by_variable(function, scope, expression, place)
             return chosen or self.result(function, self._unreached(function, scope, written))
         position, name = own
+        default = scope.parameters[position].default
         if receiver is not None:
             if position == 0:
                 return frozenset([receiver])
             position -= 1
-        return self.inference.parameters.given(expression, position, name, place)
+        given = self.inference.parameters.given(expression, position, name, place)
+        if given or is_passed(expression, position, name):
+            return given
+        return self.inference.infer(default, Place(path, scope.parent, scope.path, receiver))
 
     def _unreached(
         self, function: FunctionValue, scope: Scope, call: CallExpr | None

@@ -19,6 +19,7 @@ from gblock.project.reading.generated import (
     called_rpcs,
     names_made_by,
 )
+from gblock.project.reading.givens import parameters_given
 from gblock.project.reading.iteration import ITERATING
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.renaming import renamed
@@ -430,6 +431,7 @@ class Triage:
                 found = self._callables.setdefault(root, set())
                 paths = [path for path in importing if root in self.imported(path)]
                 found |= names_made_by(makers or {"$"}, map(self.modules.data, paths))
+                found |= parameters_given(makers or {"$"}, found, paths, self.modules)
                 leading = (one for one, to in self.vocabulary.leads.items() if root in to)
                 classes = derived((root, *leading), makers, self.modules)
                 if classes:
