@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from gblock.project.calls.running import Running
 from gblock.project.calls.visits import Visit
+from gblock.project.calls.ways import GREENLET
 from gblock.project.names.definitions import may_precede
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -19,6 +21,8 @@ _ELSEWHERE = re.compile(
     r"|gevent\.(?:threadpool|monkey\.saved)\..*"
 )
 """Those that start another process, or a native thread whatever is patched."""
+_THREADS = re.compile(r"threading\.(?:Thread|Timer)\.start|_?thread\.start_new_thread")
+"""Those that start a thread, which patching turns into a greenlet."""
 
 
 class Concurrency:
@@ -26,10 +30,12 @@ class Concurrency:
 
     Args:
         inference: Type inference over the project.
+        running: Finds the processes that run code.
     """
 
-    def __init__(self, inference: Inference) -> None:
+    def __init__(self, inference: Inference, running: Running) -> None:
         self.inference = inference
+        self._running = running
         self.modules = inference.modules
         self._starting: dict[str, list[tuple[int, Path]]] = {}
         """By file the scopes and paths of the calls that start greenlets."""
@@ -58,4 +64,6 @@ class Concurrency:
         """Return whether what a call starts is surely no greenlet."""
         place = Place(path, call.scope, call.path)
         symbols = self.inference.callees.called_symbols(call.expression.callee, place)
+        if symbols and all(map(_THREADS.fullmatch, symbols)):
+            return self._running.of_thread(path) != GREENLET
         return bool(symbols) and all(map(_ELSEWHERE.fullmatch, symbols))

@@ -85,7 +85,7 @@ class Contexts:
         self._offloading = offloading
         self._queues = Queues(inference)
         self._named_runs = NamedRuns(inference)
-        self._concurrency = Concurrency(inference)
+        self._concurrency = Concurrency(inference, self.running)
         self._forks = forks
         self._usage = Usage(inference.modules)
         self._handovers = Handovers(
