@@ -84,14 +84,14 @@ class PassedOn(CallArgument, frozen=True):
     """The result that a call makes of one of its arguments."""
 
     gives: Literal[
-        "itself", "callable", "container", "elements", "factory", "field", "named", "promise",
-        "result", "results",
+        "itself", "attribute", "callable", "container", "elements", "factory", "field", "named",
+        "promise", "result", "results",
     ] = "itself"  # fmt: skip
     """``callable``: a function that calls it; ``container``: one that holds it; ``factory``: one
     that returns it; ``elements``: an iterable of its elements; ``result``: what it returns when
     called; ``results``: an iterable of that; ``promise``: an object whose ``get()`` returns that;
     ``field``: the default of a class's field; ``named``: what the string names:
-    ``package.module:name``."""
+    ``package.module:name``; ``attribute``: the attribute of the receiver that it names."""
     factory: str | None = None
     """The keyword argument that makes a field's default."""
 

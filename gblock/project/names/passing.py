@@ -332,6 +332,11 @@ class Passing:
         if one.gives == "named":
             texts = self._names(argument, place)
             return NOTHING.union(*(self._named(text, place) for text in texts))
+        if one.gives == "attribute":
+            owner = v.instance(symbol.rpartition(".")[0])
+            attributes = self.inference.attributes
+            texts = self._texts(argument, place)
+            return NOTHING.union(*(attributes.named_values(owner, text) for text in texts))
         if one.gives == "elements":
             return v.holding(self._elements(argument, place))
         values = self.inference.infer(argument, place)
