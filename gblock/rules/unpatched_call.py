@@ -280,7 +280,7 @@ def _lack(lacking: tuple[Process, ...], wanted: tuple[str, ...], everywhere: boo
     several = len(lacking) > 1
     if all(set(process.missing) >= set(PATCHED) for process in lacking):
         return f"{who} run{'' if several else 's'} on gevent and never monkey patch{_es(several)}"
-    names = " and ".join(one.replace(" or ", " nor ") for one in wanted)
+    names = " and ".join(one.replace(" or ", " and ") for one in wanted)
     return f"{who} leave{'' if several else 's'} {names} unpatched"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import re
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -154,6 +155,7 @@ class Callers:
             found += self._decorated(summary, index)
             found += self._dispatching(summary, index)
             found += self._by_composed_name(summary, index)
+            found += self._by_computed_name(summary, index) if scope.parent == 0 else []
             return [*found, *self._kept(summary, index), *self._sent(summary, index)]
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return self._of_special(summary, index)
@@ -488,30 +490,38 @@ class Callers:
         """Return the calls of a method whose name is computed: ``getattr(self, name)(order)``.
 
         Where the possible names are known, the method's is one of them. What is only known to be of
-        a base or a protocol may be an object of the class.
+        a base or a protocol may be an object of the class. A function may be taken of its module:
+        ``getattr(views, endpoint)(request)``.
         """
         scope = summary.scopes[index]
         if scope.name.startswith("_") or not self.modules.mentioning("getattr"):
             return []
+        methods = self._methods(summary, index) if scope.parent else ()
         owners = {
             (path, self.modules.summary(path).scopes[method].parent): None
-            for _, path, method in sorted(self._methods(summary, index))
+            for _, path, method in sorted(methods)
         }
         naming = {
             path: None
             for defined, inner in owners
             for path in self.keeping.naming_objects(self.modules.summary(defined), inner)
         }
+        own = v.FileValue(v.MODULE, summary.filename)
+        if scope.parent == 0:
+            naming.update(dict.fromkeys(self.modules.mentioning(_stem(own.path), whole=True)))
         found: list[Caller] = []
         for path in naming:
             if path not in self.modules.mentioning("getattr"):
                 continue
             for call, place, taken in self._taking_by_name(path):
                 if not any(
-                    value.kind == v.OBJECT
-                    and any(
-                        base.kind == v.CLASS and (base.path, base.scope) in owners
-                        for base in self.inference.classes.ancestry(value.path, value.scope)
+                    (scope.parent == 0 and value == own)
+                    or (
+                        value.kind == v.OBJECT
+                        and any(
+                            base.kind == v.CLASS and (base.path, base.scope) in owners
+                            for base in self.inference.classes.ancestry(value.path, value.scope)
+                        )
                     )
                     for value in self.inference.infer(taken.positional[0], place)
                 ):
@@ -603,6 +613,12 @@ class Callers:
                     if any(_plain(value) == target for value in values):
                         found.append(Caller(path, number, (), one.rows[0], is_certain=True))
         return found[:_MOST_CALLERS]
+
+
+def _stem(path: str) -> str:
+    """Return the name by which other files import a module or a package."""
+    directory, name = os.path.split(path)
+    return os.path.basename(directory) if name == "__init__.py" else name.removesuffix(".py")
 
 
 def _plain(value: Value) -> _Target | None:
