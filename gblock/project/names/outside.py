@@ -45,7 +45,8 @@ _ASSIGNED = re.compile(
 """An attribute that is set, stored into, or changed by a method."""
 _STORED = re.compile(
     rb"([\w\x80-\xff]+)(?=(?:\[[^\]\n]*\]|\.\w+)+[ \t]*=(?!=)|[ \t]*[|+]="
-    rb"|\.(?:append(?:left)?|add|extend|insert|put(?:_nowait)?|set(?:default)?|update)\()"
+    rb"|(?:\[[^\]\n]*\])*"
+    rb"\.(?:append(?:left)?|add|extend|insert|put(?:_nowait)?|set(?:default)?|update)\()"
 )
 """A container that something is put into."""
 _GIVEN = re.compile(rb"[\"']([\w\x80-\xff]+)(?=[\"'][ \t]*[,\]])")
