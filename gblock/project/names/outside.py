@@ -25,7 +25,7 @@ from gblock.project.reading.word_index import is_listed, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import NamedTuple
 
     from gblock.catalog.libraries import AddedAttribute
@@ -161,7 +161,7 @@ class Outside:
 
     def _put(self, path: str, name: str) -> Values:
         found: set[Value] = set()
-        for other, scope in self._filling(name):
+        for other, scope in self._scopes(name, self._filled_in):
             bindings = scope.bindings.get(name, ())
             if other != path and any(self._is_from(one, other, path, name) for one in bindings):
                 found |= self._stores(bindings, other)
@@ -180,7 +180,7 @@ class Outside:
     def _namespace(self, path: str, name: str) -> Values:
         known = [
             (attribute, self._values(_Set(other, owner, given)))
-            for other, scope in self._filling(name)
+            for other, scope in self._scopes(name, self._filled_in)
             for (owner, attribute), given in scope.attributes.items()
             if (owner == name and self._is_bound_by(other, name, path))
             or (
@@ -190,18 +190,20 @@ class Outside:
         ]
         return frozenset([v.MappingValue(v.MAPPING, (one,), NOTHING) for one in known if one[1]])
 
-    def _filling(self, name: str) -> Iterator[tuple[str, Scope]]:
-        """Yield the scopes of the files that may put something into what a name holds."""
+    def _scopes(self, name: str, words: Callable[[str], bytes]) -> Iterator[tuple[str, Scope]]:
+        """Yield the scopes of a few files that mention a name, each with its file.
+
+        Args:
+            name: The name.
+            words: Returns the names of a file that count.
+        """
         modules = self.inference.modules
-        filling = (
-            other
-            for other in modules.mentioning(name, whole=True)
-            if is_listed(name, self._filled_in(other))
-        )
-        paths = list(islice(filling, _MOST_FILES + 1))
-        for other in paths if len(paths) <= _MOST_FILES else ():
-            for scope in modules.summary(other).scopes:
-                yield other, scope
+        mentioning = modules.mentioning(name, whole=True)
+        counting = (path for path in mentioning if is_listed(name, words(path)))
+        paths = list(islice(counting, _MOST_FILES + 1))
+        for path in paths if len(paths) <= _MOST_FILES else ():
+            for scope in modules.summary(path).scopes:
+                yield path, scope
 
     def _stores(self, bindings: Sequence[Binding], path: str) -> Values:
         """Return the containers of what is stored under a name of a file."""
@@ -314,20 +316,12 @@ class Outside:
         return found
 
     def _find(self, name: str) -> list[_Set]:
-        modules = self.inference.modules
-        setting = (
-            path
-            for path in modules.mentioning(name, whole=True)
-            if is_listed(name, self._set_in(path))
-        )
-        paths = list(islice(setting, _MOST_FILES + 1))
-        found: list[_Set] = []
-        for path in paths if len(paths) <= _MOST_FILES else ():
-            summary = modules.summary(path)
-            for scope in summary.scopes:
-                for (owner, attribute), bindings in scope.attributes.items():
-                    if attribute == name and owner not in ("self", "cls"):
-                        found.append(_Set(path, owner, bindings))
+        found = [
+            _Set(path, owner, bindings)
+            for path, scope in self._scopes(name, self._set_in)
+            for (owner, attribute), bindings in scope.attributes.items()
+            if attribute == name and owner not in ("self", "cls")
+        ]
         return found if len(found) <= _MOST_OWNERS else []
 
 
