@@ -677,6 +677,34 @@ def test_who_runs_what_is_handed_to_code_from_elsewhere_is_not_known(tmp_path):
     assert ("unknown", Severity.WARNING) == (one.context, one.severity)
 
 
+@pytest.mark.parametrize(
+    ("job", "context"), [("Signature()", "greenlet"), ("elsewhere.made()", "hub")]
+)
+def test_a_method_of_the_project_is_none_of_a_framework(tmp_path, job, context):
+    found = reported(
+        tmp_path,
+        {
+            "job.py": f"""
+            import elsewhere, gevent
+            from gevent import monkey; monkey.patch_all()
+
+            class Signature:
+                def link(self, callback): self.callback = callback
+
+            def flush(greenlet): CALL
+
+            job = {job}
+
+            if __name__ == "__main__":
+                gevent.spawn(print)
+                job.link(flush)
+                flush(None)
+            """
+        },
+    )
+    assert [context] == [one.context for one in found if one.symbol == "os.system"]
+
+
 def test_the_users_own_entries_count(tmp_path):
     (tmp_path / "mine.toml").write_text(
         '[[entry]]\nframework = "shop"\ncontext = "request"\ndecorators = ["shop.handles"]\n'

@@ -489,9 +489,10 @@ class Entries:
             return self._by_decorator_called(call, place)
         if symbols is None:
             symbols = self.inference.callees.called_symbols(call.expression.callee, place)
+        is_unknown = not self.inference.infer(call.expression.callee, place)
         found: list[tuple[str, Started]] = []
         for one, entry in known:
-            is_certain = suits(symbols, one, entry)
+            is_certain = suits(symbols, one, entry, is_unknown=is_unknown)
             if is_certain is None:
                 continue
             if not _is_argument(call, one, position, argument):

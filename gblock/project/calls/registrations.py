@@ -247,8 +247,10 @@ class Registrations:
             place = Place(path, call.scope, call.path)
             if not self._contains(given, place, what, name):
                 continue
-            symbols = self.inference.callees.called_symbols(call.expression.callee, place)
-            is_certain = suits(symbols, argument, entry)
+            callee = call.expression.callee
+            symbols = self.inference.callees.called_symbols(callee, place)
+            is_unknown = not self.inference.infer(callee, place)
+            is_certain = suits(symbols, argument, entry, is_unknown=is_unknown)
             if is_certain is not None:
                 yield Registered(entry, call, is_certain=is_certain)
 
@@ -289,7 +291,8 @@ class Registrations:
                         continue
                     place = Place(path, call.scope, call.path)
                     symbols = self.inference.callees.called_symbols(expression.callee, place)
-                    is_certain = suits(symbols, argument, entry)
+                    is_unknown = not self.inference.infer(expression.callee, place)
+                    is_certain = suits(symbols, argument, entry, is_unknown=is_unknown)
                     if is_certain is not None:
                         method = _method(call, argument)
                         yield Registered(entry, call, is_certain=is_certain, method=method)
@@ -360,13 +363,14 @@ def is_module(path: str, name: str) -> bool:
     return stem.endswith(os.sep + name.replace(".", os.sep))
 
 
-def suits(symbols: set[str], argument: Argument, entry: Entry) -> bool | None:
+def suits(symbols: set[str], argument: Argument, entry: Entry, *, is_unknown: bool) -> bool | None:
     """Return whether a callee is the function that takes an entry point.
 
     Args:
-        symbols: The dotted names of the callee, none if unknown.
+        symbols: The dotted names of the callee outside the project.
         argument: The function of the catalog; its last name is that of the callee.
         entry: The entry.
+        is_unknown: True if nothing is known of the callee, which may then be such a function.
 
     Returns:
         True if it is; False if only the names match and a greenlet would run the entry point; None
@@ -376,7 +380,7 @@ def suits(symbols: set[str], argument: Argument, entry: Entry) -> bool | None:
     if any(fits(symbol, argument.symbol) for symbol in symbols):
         return True
     name = argument.symbol.rpartition(".")[2]
-    is_likely = not symbols and "*" not in name and name not in _OF_CONTAINERS
+    is_likely = is_unknown and "*" not in name and name not in _OF_CONTAINERS
     is_enough = entry.context in _RUN or argument.symbol.startswith("*.")
     return False if is_likely and entry.framework != "python" and is_enough else None
 
