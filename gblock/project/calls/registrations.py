@@ -370,7 +370,7 @@ def suits(symbols: set[str], argument: Argument, entry: Entry, *, is_unknown: bo
         symbols: The dotted names of the callee outside the project.
         argument: The function of the catalog; its last name is that of the callee.
         entry: The entry.
-        is_unknown: True if nothing is known of the callee, which may then be such a function.
+        is_unknown: True if the callee is unknown: it may be such a function.
 
     Returns:
         True if it is; False if only the names match and a greenlet would run the entry point; None
