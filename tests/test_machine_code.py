@@ -21,6 +21,7 @@ from gblock.native.store import Store, read_all
 from gblock.packages import comparison, machine_code, unknown, wrappers
 from gblock.packages import environment as environments
 from gblock.packages.spellings import Spellings
+from gblock.project.reading.modules import Modules
 
 SO = "cpython-311-x86_64-linux-gnu.so"
 WRAPPER = """
@@ -684,6 +685,48 @@ class Better(Client):
     def f(self):
         super().take()
 """,
+    "an argument of a base's constructor": """
+class Base:
+    def __init__(self, job):
+        self._run = job
+    def f(self):
+        self._run()
+class Queue(Base):
+    def __init__(self, full):
+        super().__init__(full)
+def read():
+    Scanner().read()
+def made():
+    return Queue(read)
+""",
+    "a keyword argument of a base's constructor": """
+class Base:
+    def __init__(self, job):
+        self._run = job
+    def f(self):
+        self._run()
+class Queue(Base):
+    def __init__(self, full):
+        super().__init__(job=full)
+def read():
+    Scanner().read()
+def made():
+    return Queue(read)
+""",
+    "a variable of the function around": """
+def f():
+    take = Scanner().read
+    def inner():
+        take()
+    inner()
+""",
+    "a class of a function": """
+def outer():
+    class Inner(Scanner):
+        def f(self):
+            self.read()
+    Inner().f()
+""",
     "nothing": "def f():\n    Scanner().label()",
 }
 
@@ -732,6 +775,28 @@ def test_only_calls_that_are_spelled_like_a_method_are_resolved(tmp_path, monkey
     assert found() == few
     is_known = any(one.symbol.rpartition(".")[2] == "f" for one in few)
     assert is_known == (form != "nothing")
+
+
+def test_a_variable_of_one_function_names_nothing_in_another(tmp_path):
+    path = tmp_path / "core.py"
+    path.write_text(
+        "def one():\n    value = take\n    value()\n\n\n"
+        "def other(value):\n    value()\n    kept = value\n    return len(kept)\n"
+    )
+    modules = Modules(str(tmp_path), [str(path)])
+
+    assert [(0, 0)] == Spellings(modules).of("take", "")
+
+
+def test_names_are_followed_up_to_a_distance(tmp_path):
+    path = tmp_path / "core.py"
+    path.write_text("".join(f"name_{n + 1} = name_{n}\nname_{n + 1}()\n" for n in range(40)))
+    modules = Modules(str(tmp_path), [str(path)])
+    spellings = Spellings(modules)
+
+    few = spellings.of("name_0", "")
+    assert 0 < len(few) < 40
+    assert spellings.of("name_3", "")
 
 
 def test_a_stub_is_python_that_can_be_parsed(tmp_path):

@@ -1,13 +1,17 @@
 """The names under which the Python code of a package may call some functions.
 
 Names flow: an import gives a function another name, an assignment and an argument give its value
-to a variable, a base class gives its constructor to a derived one. Scopes and types are not
-regarded, so that there are too many names rather than too few; inference then looks at the calls
-that are spelled with one of them, instead of at all calls. Only files that contain such a name are
-parsed.
+to a variable, a base class gives its constructor to a derived one. Types are not regarded, and
+scopes only for the variables of functions, so that there are too many names rather than too few;
+inference then looks at the calls that are spelled with one of them, instead of at all calls. Only
+files that contain such a name are parsed.
 """
 
 from __future__ import annotations
+
+import builtins
+import re
+from functools import cached_property
 
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
@@ -16,11 +20,11 @@ from gblock.project.reading.word_index import WordSearch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from gblock.project.reading.expressions import Expr
     from gblock.project.reading.modules import Modules
-    from gblock.project.reading.summary import AnyCall, Scope
+    from gblock.project.reading.summary import AnyCall, ModuleSummary, Scope
 
 CallPlace = tuple[int, int]
 """The index of a file, and that of a call in its summary."""
@@ -33,6 +37,26 @@ _OF_CLASS = frozenset({*CONSTRUCTORS, "cls", "__class__", "type()"})
 _RESULT = "()"
 _ARGUMENTS = "(…)"
 """The endings of the names for what a function returns, and for what it is called with."""
+_KEYWORD = "="
+"""The ending of the names for what is passed under a keyword."""
+_ENDINGS = _ARGUMENTS + _KEYWORD
+"""The characters of all endings."""
+_FARTHEST = 6
+"""The limit of the steps from a function's name to another name for it. Beyond, nearly all names of
+a large package follow from a common one."""
+_DEFINITION = re.compile(rb"\b(?:def|class)\s+(\w+)")
+_PASSING = frozenset(
+    "__import__ cast classmethod copy deepcopy dict enumerate filter frozenset getattr iter list "
+    "map max min next object partial partialmethod property proxy reversed set sorted staticmethod "
+    "sum super tuple type vars zip".split()
+)
+"""Functions of the standard library whose result is made of their arguments."""
+_OPAQUE = frozenset(dir(builtins)).union(dir(str)) - _PASSING
+"""Functions and methods whose result is not made of their arguments."""
+_LOCAL = "@"
+"""Separates the name of a function's variable from the file and the scope."""
+_OWNING = ("function", "comprehension")
+"""The kinds of scopes whose variables no other scope sees, except for those inside."""
 
 
 class Spellings:
@@ -54,7 +78,7 @@ class Spellings:
         self._calls: dict[str, list[CallPlace]] = {}
         self._closed: set[str] = set()
         """The names whose files have all been read: no other name gets their value."""
-        self._asked: set[str] = set()
+        self._asked: dict[str, int] = {}
 
     @property
     def files(self) -> list[str]:
@@ -63,9 +87,9 @@ class Spellings:
 
     def names(self, asked: Iterable[str]) -> set[str]:
         """Return the names that the values of some names may have, these included."""
-        found: set[str] = set()
+        found: dict[str, int] = {}
         self._follow(asked, found)
-        return found
+        return set(found)
 
     def of(self, name: str, owner: str) -> list[CallPlace]:
         """Return the calls that may be spelled like a function, unless returned before.
@@ -83,58 +107,75 @@ class Spellings:
             found.append(f"{_LOOPS[name]} ")
         return sorted({place for one in found for place in self._calls.pop(one, ())})
 
-    def _follow(self, asked: Iterable[str], found: set[str]) -> list[str]:
-        """Add names, and those that their values may have, to a set; return the added ones."""
-        todo, added = list(asked), []
-        while todo:
-            name = todo.pop()
-            if name in found:
-                continue
-            found.add(name)
-            added.append(name)
-            if name not in self._closed:
-                self._closed.add(name)
-                word = name.removesuffix(_RESULT).removesuffix(_ARGUMENTS)
-                for path in self._search.mentioning(word, whole=True):
-                    self._take(path)
-            todo += self._leads.get(name, ())
+    def _follow(self, asked: Iterable[str], found: dict[str, int]) -> list[str]:
+        """Add names, and those that their values may have, to the names with their distances.
+
+        Returns:
+            The names that are new, or nearer than before.
+        """
+        layer, added = dict.fromkeys(asked), []
+        for distance in range(_FARTHEST + 1):
+            farther: dict[str, None] = {}
+            for name in layer:
+                if found.get(name, _FARTHEST + 1) <= distance:
+                    continue
+                found[name] = distance
+                added.append(name)
+                if name not in self._closed and _LOCAL not in name:
+                    self._closed.add(name)
+                    for path in self._search.mentioning(name.rstrip(_ENDINGS), whole=True):
+                        self._take(path)
+                farther.update(dict.fromkeys(self._leads.get(name, ())))
+            layer = farther
         return added
 
     # -- one file
+
+    @cached_property
+    def _opaque(self) -> frozenset[str]:
+        """`_OPAQUE`, and the functions of the package: what they return is followed."""
+        defined: set[bytes] = set()
+        for path in self._modules.files:
+            defined.update(_DEFINITION.findall(self._modules.data(path)))
+        return _OPAQUE.union(one.decode() for one in defined) - _PASSING
 
     def _take(self, path: str) -> None:
         if path in self._read:
             return
         self._read.add(path)
-        summary = self._modules.summary(path)
-        for scope in summary.scopes:
-            outer = summary.scopes[scope.parent] if scope.kind != "module" else None
-            self._take_scope(scope, outer)
-        for index, call in enumerate(summary.calls):
-            self._take_call(call, (self._numbers[path], index))
+        names = _FileNames(self._modules.summary(path), self._numbers[path], self._opaque)
+        for index in range(len(names.scopes)):
+            self._take_scope(index, names)
+        for index, call in enumerate(names.summary.calls):
+            self._take_call(call, (names.number, index), names)
 
     def _lead(self, names: Iterable[str], to: str) -> None:
         for name in names:
             if name != to:
                 self._leads.setdefault(name, set()).add(to)
 
-    def _take_scope(self, scope: Scope, outer: Scope | None) -> None:
+    def _take_scope(self, index: int, names: _FileNames) -> None:
+        scope = names.scopes[index]
+        outer = names.scopes[scope.parent] if scope.kind != "module" else None
         for name, bound in scope.bindings.items():
+            own = names.key(name, index)
             for one in bound:
                 if one.kind == kinds.IMPORTED:
                     if one.value.name:
-                        self._lead((one.value.name,), name)
-                elif one.kind != kinds.STAR_IMPORTED and one.kind != kinds.DEFINED:
-                    self._lead(_values(one.value), name)
+                        self._lead((one.value.name,), own)
+                elif one.kind == kinds.DEFINED:
+                    self._lead((name,), own)
+                elif one.kind != kinds.STAR_IMPORTED:
+                    self._lead(_values(one.value, names, one.scope), own)
         for (_, name), values in scope.attributes.items():
             for value in values:
-                self._lead(_values(value.value), name)
+                self._lead(_values(value.value, names, value.scope), name)
         for base in scope.bases:
-            self._lead(_values(base), scope.name)
+            self._lead(_values(base, names, scope.parent), scope.name)
         if scope.kind != "function":
             return
         for given in (*scope.returns, *scope.yields):
-            self._lead(_values(given.value), scope.name + _RESULT)
+            self._lead(_values(given.value, names, index), scope.name + _RESULT)
         # A call of what the outer function returns is a call of an inner one.
         if outer is not None and outer.kind == "function":
             self._lead((scope.name + _RESULT,), outer.name + _RESULT)
@@ -148,29 +189,91 @@ class Spellings:
         called = scope.name
         if called in CONSTRUCTORS and outer is not None:
             called = outer.name
-        for parameter in scope.parameters:
-            self._lead((called + _ARGUMENTS,), parameter.name)
-            self._lead(_values(parameter.default), parameter.name)
+        for position, parameter in enumerate(scope.parameters):
+            own = names.key(parameter.name, index)
+            if position or outer is None or outer.kind != "class" or _is_static(scope):
+                self._lead((called + _ARGUMENTS, parameter.name + _KEYWORD), own)
+            self._lead(_values(parameter.default, names, scope.parent), own)
 
-    def _take_call(self, call: AnyCall, place: CallPlace) -> None:
+    def _take_call(self, call: AnyCall, place: CallPlace, names: _FileNames) -> None:
         if call.node != "call":
             self._calls.setdefault(f"{call.node} ", []).append(place)
             return
-        callee = call.expression.callee
+        expression, scope = call.expression, call.scope
+        callee = expression.callee
         name = last_name(callee)
-        arguments = (*call.expression.positional, *(value for _, value in call.expression.keywords))
-        for spelled in (name,) if name else {*_values(callee)}:
+        spellings = {*_values(callee, names, scope)}
+        if name and (callee is None or callee.tag != tags.NAME):
+            spellings = {name}
+        elif name in _OF_CLASS:
+            spellings.add(name)
+        called = [name] if name else [one.partition(_LOCAL)[0] for one in spellings]
+        if name in CONSTRUCTORS:
+            called += names.constructed(scope)
+        for spelled in spellings:
             self._calls.setdefault(spelled, []).append(place)
-            for argument in arguments:
-                self._lead(_values(argument), spelled.removesuffix(_RESULT) + _ARGUMENTS)
+        arguments = (*expression.positional, *(value for _, value in expression.keywords))
+        for argument in arguments:
+            for one in called:
+                values = _values(argument, names, scope)
+                self._lead(values, one.removesuffix(_RESULT) + _ARGUMENTS)
+        for keyword, argument in expression.keywords:
+            if keyword:
+                self._lead(_values(argument, names, scope), keyword + _KEYWORD)
 
 
-def _values(expression: Expr) -> Iterator[str]:
+class _FileNames:
+    """The keys of the names in one file.
+
+    A variable of a function has a key of its own, as no other function sees it.
+
+    Args:
+        summary: The file's summary.
+        number: The file's index.
+        opaque: The functions of whose arguments the result is not made.
+    """
+
+    def __init__(self, summary: ModuleSummary, number: int, opaque: Container[str]) -> None:
+        self.summary = summary
+        self.scopes = summary.scopes
+        self.number = number
+        self.opaque = opaque
+
+    def key(self, name: str, scope: int) -> str:
+        """Return the key of a name that a scope binds."""
+        if self.scopes[scope].kind in _OWNING:
+            return f"{name}{_LOCAL}{self.number}:{scope}"
+        return name
+
+    def keys(self, name: str, scope: int) -> Iterator[str]:
+        """Yield the keys that a name may have where a scope uses it."""
+        is_bound = False
+        while scope > 0:
+            one = self.scopes[scope]
+            if name in one.bindings:
+                is_bound = True
+                yield self.key(name, scope)
+            scope = one.parent
+        if not is_bound or name in self.scopes[0].bindings:
+            yield name
+
+    def constructed(self, scope: int) -> list[str]:
+        """Return the class around a scope and its bases, which ``super().__init__()`` calls."""
+        owner = self.summary.class_around(scope)
+        bases = map(last_name, self.scopes[owner].bases)
+        return [self.scopes[owner].name, *filter(None, bases)] if owner else []
+
+
+def _is_static(scope: Scope) -> bool:
+    return any(last_name(one) == "staticmethod" for one in scope.decorators)
+
+
+def _values(expression: Expr, names: _FileNames, scope: int) -> Iterator[str]:
     """Yield the names of which an expression may be the value, or a container of the value."""
     if expression is None:
         return
     if expression.tag == tags.NAME:
-        yield expression.identifier
+        yield from names.keys(expression.identifier, scope)
     elif expression.tag == tags.ATTRIBUTE:
         yield expression.name
     elif expression.tag == tags.CALL:
@@ -178,11 +281,13 @@ def _values(expression: Expr) -> Iterator[str]:
         if name:
             yield name + _RESULT
         else:
-            yield from _values(expression.callee)
+            yield from _values(expression.callee, names, scope)
+        if name in names.opaque:
+            return
         for one in expression.positional:
-            yield from _values(one)
+            yield from _values(one, names, scope)
         for _, one in expression.keywords:
-            yield from _values(one)
+            yield from _values(one, names, scope)
     elif (
         expression.tag == tags.TUPLE
         or expression.tag == tags.SEQUENCE
@@ -191,13 +296,13 @@ def _values(expression: Expr) -> Iterator[str]:
         or expression.tag == tags.SUM
     ):
         for one in expression.elements:
-            yield from _values(one)
+            yield from _values(one, names, scope)
     elif expression.tag == tags.MAPPING:
         for _, one in expression.items:
-            yield from _values(one)
+            yield from _values(one, names, scope)
     elif expression.tag == tags.SUBSCRIPT:
-        yield from _values(expression.base)
+        yield from _values(expression.base, names, scope)
     elif expression.tag == tags.STAR or expression.tag == tags.AWAIT:
-        yield from _values(expression.value)
+        yield from _values(expression.value, names, scope)
     elif expression.tag == tags.COMPREHENSION:
-        yield from _values(expression.element)
+        yield from _values(expression.element, names, expression.scope)

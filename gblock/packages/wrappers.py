@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gblock.project.reading.expressions import Expr
     from gblock.project.reading.summary import AnyCall
 
-FORMAT = "5"
+FORMAT = "6"
 """Changed whenever the same files would give another result."""
 _MOST_FILES = 2_000
 _MOST_BYTES = 32 << 20
