@@ -116,9 +116,6 @@ class Assessment:
         blocker = self._blocker(candidate.diagnostic)
         if blocker is None or candidate.place is None or not self._is_project:
             return False
-        required = self._processes.deployment.requirements
-        if blocker.distribution == "stdlib" or blocker.distribution in required:
-            return False
         path, package = candidate.place.path, _package(candidate.diagnostic.symbol or "")
         rows = self._modules.data(path).splitlines()
         names = [
@@ -129,11 +126,14 @@ class Assessment:
             ]
             for bindings in self._modules.summary(path).scopes[0].bindings.values()
         ]
-        if required.may_bring(package) or any((package, False) in one for one in names):
+        beside = [one for one in names if (package, True) in one]
+        if not any(map(_has_several, beside)) or any((package, False) in one for one in names):
             return False
-        return any(
-            (package, True) in one and any(required.may_bring(other) for other, _ in one)
-            for one in names
+        required = self._processes.deployment.requirements
+        if blocker.distribution == "stdlib" or blocker.distribution in required:
+            return False
+        return not required.may_bring(package) and any(
+            required.may_bring(other) for one in beside for other, _ in one
         )
 
     def in_context(self, candidate: Candidate) -> Diagnostic:
@@ -421,6 +421,11 @@ def _last_names(symbol: str) -> str:
 def _package(symbol: str) -> str:
     """Return the package of a dotted name."""
     return symbol.partition(".")[0]
+
+
+def _has_several(imported: list[tuple[str, bool]]) -> bool:
+    """Return whether a name is imported from several packages."""
+    return len({package for package, _ in imported}) > 1
 
 
 def _named_as(way: Way) -> str:
