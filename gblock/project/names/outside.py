@@ -44,7 +44,8 @@ _ASSIGNED = re.compile(
 )
 """An attribute that is set, stored into, or changed by a method."""
 _STORED = re.compile(
-    rb"([\w\x80-\xff]+)(?=(?:\[[^\]\n]*\]|\.\w+)+[ \t]*=(?!=)|[ \t]*[|+]="
+    rb"(?<![\w\x80-\xff])([\w\x80-\xff]+)(?=[\[.|+ \t])"
+    rb"(?=(?:\[[^\]\n]*\]|\.\w+)+[ \t]*=(?!=)|[ \t]*[|+]="
     rb"|(?:\[[^\]\n]*\])*"
     rb"\.(?:append(?:left)?|add|extend|insert|put(?:_nowait)?|set(?:default)?|update)\()"
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,11 @@ _NEAR = 200
 """Bytes before an argument in which its call may begin."""
 _TAKERS = re.compile(rb"(\w+)\(")
 _CONSTRUCTORS = re.compile(rb"([A-Z]\w*)\([^()=]*\Z")
+_DEFINITION = re.compile(
+    rb"^[ \t]*(?:class[ \t]+(\w+)|(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(([^)]*)\))", re.MULTILINE
+)
+_MOST_KEPT = 1_000
+"""At most this many files are kept read: the packages of a project ask for the same ones."""
 _NAME = re.compile(rb"(?:^|,)\s*\*{0,2}(\w+)")
 
 
@@ -49,18 +55,21 @@ def parameters_given(
         name = taker.decode(errors="replace")
         files = modules.mentioning(name, whole=True)
         for path in files if len(files) <= _MOST_FILES else ():
-            found |= _parameters(taker, modules.data(path))
+            found |= _parameters(modules.data(path)).get(taker, set())
     return {name.decode(errors="replace") for name in found}
 
 
-def _parameters(name: bytes, data: bytes) -> set[bytes]:
-    """Return the parameters of a function, or of the constructor of a class."""
-    found: set[bytes] = set()
-    function = rb"def[ \t]+%s\(([^)]*)\)" % re.escape(name)
-    constructor = rb"class[ \t]+%s\b(?:(?!\nclass\b)[^#])*?\bdef[ \t]+__init__\(([^)]*)\)" % (
-        re.escape(name)
-    )
-    for pattern in (function, constructor):
-        for listed in re.findall(pattern, data):
-            found.update(_NAME.findall(listed))
-    return found - {b"self"}
+@lru_cache(maxsize=_MOST_KEPT)
+def _parameters(data: bytes) -> dict[bytes, set[bytes]]:
+    """Return the parameters of a file's functions, and of its classes' constructors, by name."""
+    found: dict[bytes, set[bytes]] = {}
+    owner = b""
+    for of_class, function, listed in _DEFINITION.findall(data):
+        if of_class:
+            owner = of_class
+            continue
+        name = owner if function == b"__init__" else function
+        found.setdefault(name, set()).update(_NAME.findall(listed))
+    for names in found.values():
+        names.discard(b"self")
+    return found
