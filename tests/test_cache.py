@@ -145,7 +145,7 @@ def test_a_file_that_is_ignored_and_committed_later_counts(service, capsys):
     assert after != before
 
 
-@pytest.mark.parametrize("path", [".", "shop/wsgi.py"])
+@pytest.mark.parametrize("path", [pytest.param(".", marks=pytest.mark.live), "shop/wsgi.py"])
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_an_edit_anywhere_counts(service, capsys, edit, path):
     before = check(capsys, path)

@@ -71,14 +71,21 @@ ALONE = {"runtime_probe", "probing"}
 
 @functools.cache
 def tree(path):
-    """The tree of a file, by its absolute path: eight tests walk over all of them."""
+    """The tree of a file, by its absolute path."""
     return ast.parse(path.read_bytes())
+
+
+@functools.cache
+def nodes_of(path):
+    """All nodes of a file, by its absolute path: eight tests look at all of them."""
+    return tuple(ast.walk(tree(path)))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_trees():
     yield
     tree.cache_clear()
+    nodes_of.cache_clear()
 
 
 @functools.cache
@@ -246,7 +253,7 @@ def test_one_module_plans_processes_and_others_hand_it_their_work():
 
     named, forking = {}, set()
     for path in modules():
-        for node in ast.walk(tree(PACKAGE / path)):
+        for node in nodes_of(PACKAGE / path):
             if isinstance(node, ast.ImportFrom) and node.module == "gblock.engine.jobs":
                 named.setdefault(dotted(path), set()).update(one.name for one in node.names)
             if isinstance(node, ast.Attribute) and node.attr in {"fork", "sched_getaffinity"}:
@@ -259,7 +266,7 @@ def test_one_module_plans_processes_and_others_hand_it_their_work():
 
 def test_the_command_line_prints_and_nothing_else_does():
     for path in modules():
-        nodes = ast.walk(tree(PACKAGE / path))
+        nodes = nodes_of(PACKAGE / path)
         calls = [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
         assert "print" not in calls, path
         if path.name not in ("cli.py", "console.py", "launch.py", "progress.py"):
@@ -278,7 +285,7 @@ def test_a_class_of_another_noun_has_another_name():
     }
     found: dict[str, int] = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(tree(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef):
                 found[node.name] = found.get(node.name, 0) + 1
 
@@ -291,7 +298,7 @@ def test_no_answer_is_kept_under_the_identity_of_an_object():
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path in sorted(PACKAGE.rglob("*.py"))
         if path.relative_to(PACKAGE).parts[0] not in {"runtime_probe.py", "probing", "events.py"}
-        for node in ast.walk(tree(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "id"
     ]
 
@@ -316,7 +323,7 @@ def _own_nodes(function):
 def test_a_docstring_says_yield_of_a_generator_and_return_of_another_function():
     false = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(tree(path)):
+        for node in nodes_of(path):
             if not isinstance(node, ast.FunctionDef):
                 continue
             first = (ast.get_docstring(node) or "-").split()[0]
@@ -399,8 +406,8 @@ def test_no_first_one_of_a_set_decides():
     names = returning_sets(trees.values())
     assert {"infer", "called_symbols", "named_values"} <= names
     found = []
-    for path, parsed in trees.items():
-        all_nodes = list(ast.walk(parsed))
+    for path in trees:
+        all_nodes = nodes_of(path)
         if not any(isinstance(one, ast.Call) and called(one) in names for one in all_nodes):
             continue
         for function in (one for one in all_nodes if isinstance(one, ast.FunctionDef)):
