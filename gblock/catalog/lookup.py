@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from gblock import outline
 from gblock.catalog.blockers import Belief, Blocker, Condition, Harmless
@@ -141,6 +143,21 @@ class Catalog:
                     found.setdefault(found[owner] + dot + last, name)
                 owner, _, part = owner.rpartition(".")
                 last = f"{part}.{last}"
+        return found
+
+    @_OfLibraries
+    def makers(self) -> dict[str, set[str]]:
+        """The names that lead to a class of the libraries, or to one with an alias, by that name.
+
+        A key of the table ``conventional`` is a name that all code uses: ``*`` stands for it.
+        """
+        found: dict[str, set[str]] = {}
+        for library in self.libraries:
+            for table, entries in msgspec.structs.asdict(library).items():
+                for key, value in entries.items() if isinstance(entries, dict) else ():
+                    by = "*" if table == "conventional" else key
+                    for made in {x for text in _texts(value) for x in (text, self.canonical(text))}:
+                        found.setdefault(made, set()).update((by, self.canonical(by)))
         return found
 
     def canonical(self, symbol: str) -> str:
@@ -718,3 +735,16 @@ def _owners(symbols: Iterable[str]) -> set[str]:
     """Return the classes whose methods some symbols are."""
     owners = {symbol.rpartition(".")[0] for symbol in symbols}
     return {one for one in owners if "." in one and one.rpartition(".")[2][:1].isupper()}
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts in a value of a table, without the ``type[…]`` around them."""
+    if isinstance(value, str):
+        yield value.removeprefix("type[").removesuffix("]")
+    elif isinstance(value, msgspec.Struct):
+        yield from _texts(tuple(msgspec.structs.asdict(value).values()))
+    elif isinstance(value, dict):
+        yield from _texts((*value, *value.values()))
+    elif isinstance(value, (tuple, list)):
+        for one in value:
+            yield from _texts(one)

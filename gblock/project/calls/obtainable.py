@@ -7,10 +7,6 @@ no file names comes from a call or an attribute that the catalog lists, whose na
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cached_property
-
-import msgspec
 
 from gblock.catalog.lookup import Catalog
 from gblock.decoding import encoded
@@ -57,11 +53,11 @@ class Obtainable:
 
     def _leading_to(self, name: str) -> set[str]:
         """Return what makes a class or renames a module, and what a name is an attribute of."""
-        return self._makers.get(name, set()) | {name.rpartition(".")[0]} - {""}
+        return self._catalog.makers.get(name, set()) | {name.rpartition(".")[0]} - {""}
 
     def _follows(self, name: str, found: set[str]) -> bool:
         """Return whether code can get at a name if it can get at some others."""
-        if not found.isdisjoint(self._makers.get(name, ())):
+        if not found.isdisjoint(self._catalog.makers.get(name, ())):
             return True
         owner, _, last = name.rpartition(".")
         if not owner:
@@ -83,29 +79,3 @@ class Obtainable:
             found = any(pattern.search(self._modules.data(path)) for path in paths)
             self._imported[package] = found
         return found
-
-    @cached_property
-    def _makers(self) -> dict[str, set[str]]:
-        """The names that lead to a class, or to a name with an alias, of the catalog."""
-        found: dict[str, set[str]] = {}
-        canonical = self._catalog.canonical
-        for library in self._catalog.libraries:
-            for table, entries in msgspec.structs.asdict(library).items():
-                for key, value in entries.items() if isinstance(entries, dict) else ():
-                    by = "*" if table == "conventional" else key  # under a name that all code uses
-                    for made in {one for text in _texts(value) for one in (text, canonical(text))}:
-                        found.setdefault(made, set()).update((by, canonical(by)))
-        return found
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield the texts in a value of a table, without the ``type[…]`` around them."""
-    if isinstance(value, str):
-        yield value.removeprefix("type[").removesuffix("]")
-    elif isinstance(value, msgspec.Struct):
-        yield from _texts(tuple(msgspec.structs.asdict(value).values()))
-    elif isinstance(value, dict):
-        yield from _texts((*value, *value.values()))
-    elif isinstance(value, (tuple, list)):
-        for one in value:
-            yield from _texts(one)
