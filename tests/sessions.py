@@ -17,6 +17,8 @@ from typing import NamedTuple
 _BLOCK = re.compile(
     r"^<!-- session(: timed)? -->\n```console\n(.*?)```\n<!-- end -->$", re.MULTILINE | re.DOTALL
 )
+_MOST_STOLEN = 0.1
+"""Seconds that the host of a virtual machine may take while a page is played."""
 _MARK = "--- the output of command "
 
 
@@ -107,9 +109,13 @@ def written(page: str, played: list[Session]) -> str:
     return _BLOCK.sub(block, page)
 
 
-def is_busy() -> bool:
-    """Return whether other programs want more cores than there are."""
-    return os.getloadavg()[0] > (os.cpu_count() or 1)
+def is_busy(stolen: float) -> bool:
+    """Return whether other programs, or other virtual machines, take the cores.
+
+    Args:
+        stolen: The seconds that the host of a virtual machine took meanwhile.
+    """
+    return os.getloadavg()[0] > (os.cpu_count() or 1) or stolen > _MOST_STOLEN
 
 
 def alike(text: str, busy: bool = False) -> str:

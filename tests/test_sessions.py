@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import sessions
 
+from gblock.trial import child
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
     path.name
@@ -45,8 +47,9 @@ def _compare(name, timed, tmp_path, update):
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=ignored)
     port = _free_port()
     bind = f"--bind 127.0.0.1:{port} --log-level error"
+    before = child.stolen()
     played = sessions.play(shown, tmp_path, port, GUNICORN_CMD_ARGS=bind)
-    busy = timed and sessions.is_busy()
+    busy = timed and sessions.is_busy(child.stolen() - before)
     if update:
         page.write_text(sessions.written(text, played), encoding="utf-8")
         return
