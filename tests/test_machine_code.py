@@ -544,6 +544,21 @@ def test_a_base_that_is_chosen_at_import_is_found_by_its_name(tmp_path):
     assert [] == wrappers.read(str(tmp_path), tuple(ABOVE), ())
 
 
+BASE = """
+class Base:
+    def __init__(self, job):
+        self._run = job
+    def f(self):
+        self._run()
+class Queue(Base):
+    def __init__(self, full):
+        super().__init__(%s)
+def read():
+    Scanner().read()
+def made():
+    return Queue(read)
+"""
+"""A class that passes the argument of its constructor on to its base."""
 FORMS = {
     "a call": "def f():\n    Scanner().read()",
     "an import as another name": "from shop._shop import Scanner as S\ndef f():\n    S().read()",
@@ -685,34 +700,8 @@ class Better(Client):
     def f(self):
         super().take()
 """,
-    "an argument of a base's constructor": """
-class Base:
-    def __init__(self, job):
-        self._run = job
-    def f(self):
-        self._run()
-class Queue(Base):
-    def __init__(self, full):
-        super().__init__(full)
-def read():
-    Scanner().read()
-def made():
-    return Queue(read)
-""",
-    "a keyword argument of a base's constructor": """
-class Base:
-    def __init__(self, job):
-        self._run = job
-    def f(self):
-        self._run()
-class Queue(Base):
-    def __init__(self, full):
-        super().__init__(job=full)
-def read():
-    Scanner().read()
-def made():
-    return Queue(read)
-""",
+    "an argument of a base's constructor": BASE % "full",
+    "a keyword argument of a base's constructor": BASE % "job=full",
     "a variable of the function around": """
 def f():
     take = Scanner().read

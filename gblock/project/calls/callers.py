@@ -506,16 +506,17 @@ class Callers:
             for defined, inner in owners
             for path in self.keeping.naming_objects(self.modules.summary(defined), inner)
         }
-        own = v.FileValue(v.MODULE, summary.filename)
+        module = None
         if scope.parent == 0:
-            naming.update(dict.fromkeys(self.modules.mentioning(_stem(own.path), whole=True)))
+            module = v.FileValue(v.MODULE, summary.filename)
+            naming.update(dict.fromkeys(self.modules.mentioning(_stem(module.path), whole=True)))
         found: list[Caller] = []
         for path in naming:
             if path not in self.modules.mentioning("getattr"):
                 continue
             for call, place, taken in self._taking_by_name(path):
                 if not any(
-                    (scope.parent == 0 and value == own)
+                    value == module
                     or (
                         value.kind == v.OBJECT
                         and any(

@@ -473,12 +473,11 @@ class Entries:
             argument: The argument.
         """
         name = last_name(call.expression.callee)
-        symbols: set[str] | None = None
         if name == "__init__":
-            symbols = self.inference.callees.called_symbols(call.expression.callee, place)
+            called = self.inference.callees.called_symbols(call.expression.callee, place)
             known = [
                 one
-                for made in sorted({symbol.rpartition(".")[2] for symbol in symbols} - {name})
+                for made in sorted({symbol.rpartition(".")[2] for symbol in called} - {name})
                 for one in self._by_argument.of(made)
             ]
             if position and not _is_of_super(call.expression.callee):
@@ -487,12 +486,10 @@ class Entries:
             known = self._of_callee(self._by_argument, call.expression.callee, place.path)
         if not known:
             return self._by_decorator_called(call, place)
-        if symbols is None:
-            symbols = self.inference.callees.called_symbols(call.expression.callee, place)
-        is_unknown = not self.inference.infer(call.expression.callee, place)
+        symbols = self.inference.callees.known_symbols(call.expression.callee, place)
         found: list[tuple[str, Started]] = []
         for one, entry in known:
-            is_certain = suits(symbols, one, entry, is_unknown=is_unknown)
+            is_certain = suits(symbols, one, entry)
             if is_certain is None:
                 continue
             if not _is_argument(call, one, position, argument):

@@ -247,10 +247,8 @@ class Registrations:
             place = Place(path, call.scope, call.path)
             if not self._contains(given, place, what, name):
                 continue
-            callee = call.expression.callee
-            symbols = self.inference.callees.called_symbols(callee, place)
-            is_unknown = not self.inference.infer(callee, place)
-            is_certain = suits(symbols, argument, entry, is_unknown=is_unknown)
+            symbols = self.inference.callees.known_symbols(call.expression.callee, place)
+            is_certain = suits(symbols, argument, entry)
             if is_certain is not None:
                 yield Registered(entry, call, is_certain=is_certain)
 
@@ -290,9 +288,8 @@ class Registrations:
                     if not self._names(given, defined, name):
                         continue
                     place = Place(path, call.scope, call.path)
-                    symbols = self.inference.callees.called_symbols(expression.callee, place)
-                    is_unknown = not self.inference.infer(expression.callee, place)
-                    is_certain = suits(symbols, argument, entry, is_unknown=is_unknown)
+                    symbols = self.inference.callees.known_symbols(expression.callee, place)
+                    is_certain = suits(symbols, argument, entry)
                     if is_certain is not None:
                         method = _method(call, argument)
                         yield Registered(entry, call, is_certain=is_certain, method=method)
@@ -363,24 +360,23 @@ def is_module(path: str, name: str) -> bool:
     return stem.endswith(os.sep + name.replace(".", os.sep))
 
 
-def suits(symbols: set[str], argument: Argument, entry: Entry, *, is_unknown: bool) -> bool | None:
+def suits(symbols: set[str] | None, argument: Argument, entry: Entry) -> bool | None:
     """Return whether a callee is the function that takes an entry point.
 
     Args:
-        symbols: The dotted names of the callee outside the project.
+        symbols: The dotted names of the callee outside the project; None if it is unknown.
         argument: The function of the catalog; its last name is that of the callee.
         entry: The entry.
-        is_unknown: True if the callee is unknown: it may be such a function.
 
     Returns:
         True if it is; False if only the names match and a greenlet would run the entry point; None
         if it is not. The name alone is no reason to hide a call in a command, except where the
         catalog has nothing but the name: ``*.set_defaults``.
     """
-    if any(fits(symbol, argument.symbol) for symbol in symbols):
+    if any(fits(symbol, argument.symbol) for symbol in symbols or ()):
         return True
     name = argument.symbol.rpartition(".")[2]
-    is_likely = is_unknown and "*" not in name and name not in _OF_CONTAINERS
+    is_likely = symbols is None and "*" not in name and name not in _OF_CONTAINERS
     is_enough = entry.context in _RUN or argument.symbol.startswith("*.")
     return False if is_likely and entry.framework != "python" and is_enough else None
 

@@ -79,6 +79,13 @@ class Callees:
                         found.add(method.symbol)
         return found
 
+    def known_symbols(self, callee: Expr, place: Place) -> set[str] | None:
+        """Return the names that `called_symbols` returns; None if the callee is unknown.
+
+        An empty set means that only code of the project runs.
+        """
+        return self.called_symbols(callee, place) if self.inference.infer(callee, place) else None
+
     def blockers(self, symbols: Iterable[str]) -> list[tuple[str, Blocker]]:
         """Return the blockers among some symbols; none if one of them is cooperative."""
         found: list[tuple[str, Blocker]] = []

@@ -198,7 +198,6 @@ class FixedPoint:
             dropped = [*self._trail[start:], question]
             self._drop(dropped)
             for one in dropped:
-                one.askers = _NO_ASKERS
                 del self._known[one.key]
             self._outermost = outer
             raise
@@ -215,13 +214,13 @@ class FixedPoint:
             found = self._known[key] = self._shared(_bounded(found))
             return found
         members = [*self._trail[start:], question]
-        self._drop(members)
+        firsts = [question]
         if self._restarts < _MOST_RESTARTS and len(members) <= _LARGEST:
             firsts = [_first(component) for component in _components(members)]
-            if firsts != [question]:
-                return self._from_firsts(members, firsts)
+        self._drop(members)
+        if firsts != [question]:
+            return self._from_firsts(members, firsts)
         for member in members:
-            member.askers = _NO_ASKERS  # they refer to one another
             self._known[member.key] = self._shared(member.found)
         return question.found
 
@@ -233,7 +232,6 @@ class FixedPoint:
             firsts: Those of them that are answered first.
         """
         for member in members:
-            member.askers = _NO_ASKERS
             del self._known[member.key]
         self._restarts += 1
         try:
@@ -317,6 +315,7 @@ class FixedPoint:
         for question in questions:
             question.index = -1
             question.head = None
+            question.askers = _NO_ASKERS  # they refer to one another
 
 
 def _components(questions: list[_Question]) -> Iterator[list[_Question]]:

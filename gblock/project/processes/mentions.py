@@ -176,13 +176,13 @@ class Mentions:
         whole = _BINDING.match(data, match.start())
         if whole is None or self.modules.is_frugal:
             return False
-        names = [rb"\b%s\b" % name for name in re.findall(rb"\w+", whole[1] or b"gevent")]
-        if not any(re.search(rb"#[^\n]*" + name, data) for name in names):
+        names = re.findall(rb"\w+", whole[1] or b"gevent")
+        if not any(re.search(rb"#[^\n]*\b%s\b" % name, data) for name in names):
             return False
         code = _NO_CODE.sub(b"", _GEVENT.sub(b"", data))
         return not any(
-            re.search(name, code)
-            or len(self.modules.mentioning(name[2:-2].decode(), whole=True)) > 1
+            re.search(rb"\b%s\b" % name, code)
+            or len(self.modules.mentioning(name.decode(), whole=True)) > 1
             for name in names
         )
 

@@ -364,12 +364,11 @@ class ImportGraph:
         found: list[str] = []
         if dots or name:
             target = self.modules.resolve(name, len(dots), path)
-            is_file = target is not None and self.modules.is_module(target)
-            if target is not None and is_file:
+            directory = target
+            if target is not None and self.modules.is_module(target):
                 found.append(target)
-            is_package = not is_file or os.path.basename(target or "") == "__init__.py"
-            directory = os.path.dirname(target) if target and is_file else target
-            scans = scans and is_package
+                directory, file = os.path.split(target)
+                scans = scans and file == "__init__.py"
         if scans and directory is not None:
             found += self._all_below(directory)
         return [one for one in found if one != path]
