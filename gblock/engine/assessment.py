@@ -117,10 +117,9 @@ class Assessment:
         if blocker is None or candidate.place is None or not self._is_project:
             return False
         path, package = candidate.place.path, _package(candidate.diagnostic.symbol or "")
-        rows = self._modules.data(path).splitlines()
         names = [
             [
-                (_package(one.value.module), rows[one.row - 1][:1].isspace())
+                (_package(one.value.module), len(one.path) > 1)  # in a statement of the module
                 for one in bindings
                 if one.kind == IMPORTED and not one.value.level
             ]
