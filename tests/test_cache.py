@@ -491,7 +491,7 @@ def asked(directory, *arguments):
     return two_lists(ASKED, directory, arguments)
 
 
-@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.live)])
+@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.live)])
 def test_what_is_opened_is_noted(tmp_path, step):
     # Copies: the settings of gblock's own repository exclude the fixtures.
     copies = []
@@ -512,7 +512,7 @@ def test_what_is_opened_is_noted(tmp_path, step):
     assert unread == []
 
 
-@pytest.mark.parametrize("path", [".", "shop/wsgi.py"])
+@pytest.mark.parametrize("path", [".", pytest.param("shop/wsgi.py", marks=pytest.mark.live)])
 def test_the_files_of_a_service_are_opened_and_noted(service, path):
     paths, missing = asked(service, path)
     assert missing == []

@@ -59,7 +59,7 @@ def noted(*arguments):
     return begun
 
 
-@pytest.mark.parametrize("path", [".", "shop/wsgi.py"])
+@pytest.mark.parametrize("path", [".", pytest.param("shop/wsgi.py", marks=pytest.mark.live)])
 def test_a_change_of_each_opened_file_makes_the_run_anew(service, runs, path):
     files = [one for one in sorted(noted(path).paths) if one.startswith(str(service))]
     files = [one for one in files if os.path.isfile(one)]
@@ -145,7 +145,16 @@ def asking(directory, *arguments):
     return missing, set(variables)
 
 
-@pytest.mark.parametrize("path", [".", "shop/wsgi.py", "shop/factory.py"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".",
+        *(
+            pytest.param(path, marks=pytest.mark.live)
+            for path in ("shop/wsgi.py", "shop/factory.py")
+        ),
+    ],
+)
 def test_every_state_and_every_variable_that_a_check_asks_for_is_in_the_key(service, path):
     missing, variables = asking(service, path)
     assert missing == []
@@ -200,6 +209,7 @@ def test_each_setting_counts(service, capsys, setting):
     assert after == answer()
 
 
+@pytest.mark.live
 def test_processes_at_once_give_the_same_answer_and_leave_no_rest(service):
     command = [sys.executable, "-m", "gblock", "check", "."]
     begun = [

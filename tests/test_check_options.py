@@ -245,6 +245,7 @@ class TestAddIgnore:
         diagnostic = Diagnostic("a.py", place, place, "blocking-call", Severity.ERROR, "", "")
         assert ignores.commented(text, rows, diagnostic) is None
 
+    @pytest.mark.live
     def test_real_files_parse_to_the_same_program(self, tree, capsys):
         fixtures = Path(__file__).parent / "fixtures" / "blocking_call"
         root = tree({})

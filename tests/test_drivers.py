@@ -185,7 +185,10 @@ class TestWhichDriver:
     def test_it_can_be_switched_off(self, reported, options):
         assert () == reported("mysql://db", **options)
 
-    @pytest.mark.parametrize("name", ["blocking-driver", "mysqlclient-driver", "all"])
+    @pytest.mark.parametrize(
+        "name",
+        ["blocking-driver", "mysqlclient-driver", pytest.param("all", marks=pytest.mark.live)],
+    )
     def test_it_can_be_chosen(self, reported, name):
         assert ["blocking-driver"] == [one.code for one in reported("mysql://db", select=[name])]
 

@@ -70,6 +70,7 @@ class TestFilesThatCannotBeChecked:
     def test_a_file_that_nests_too_deep(self, run):
         self.check(run, "import os\nos.system(" + "-" * 200_000 + "1)\n", "")
 
+    @pytest.mark.live
     def test_a_file_that_is_too_large_to_be_parsed(self, run):
         found = self.check(run, BAD + "# generated\n" * 900_000, "too large")
 

@@ -179,7 +179,7 @@ def _file(seed, mixed):
     return head + "\n\n".join(blocks) + gap + "def run(called):\n    return called(1)\n"
 
 
-@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("mixed", [False, pytest.param(True, marks=pytest.mark.live)])
 def test_sorted_imports_stay_sorted(tmp_path, mixed):
     for seed in range(400):
         text = _file(seed, mixed)

@@ -64,6 +64,7 @@ def test_the_fixes_of_real_files(tree, tmp_path):
     assert assert_right(request_for(tmp_path, all_contexts=True)) > 5
 
 
+@pytest.mark.live
 def test_most_fixtures_have_a_fix_of_each_kind(tree):
     """The properties above would hold of no fixes at all."""
     kinds = set()

@@ -71,6 +71,7 @@ def test_a_figure_of_a_wrong_type_is_an_error():
         catalog.parse(outline.read(), figures={"blocker": {"os-read": {"elapsed": "long"}}})
 
 
+@pytest.mark.live
 def test_a_check_does_not_read_the_figures(tmp_path):
     path = tmp_path / "shop.py"
     path.write_text("import os\n\nos.system('x')\n", encoding="utf-8")

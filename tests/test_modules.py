@@ -182,7 +182,9 @@ def test_no_module_imports_itself(tmp_path, content, expected):
     assert expected == (path and os.path.relpath(path, tmp_path))
 
 
-@pytest.mark.parametrize("filters", [(), ("-W", "error")], ids=["default", "error"])
+@pytest.mark.parametrize(
+    "filters", [pytest.param((), marks=pytest.mark.live), ("-W", "error")], ids=["default", "error"]
+)
 def test_a_check_says_nothing_of_python_s_warnings_about_the_code(filters, tree):
     text = """
         import confluent_kafka

@@ -140,6 +140,7 @@ def test_what_never_returns_is_ended_and_measured_until_then():
     assert found.threadpool.max_gap is not None
 
 
+@pytest.mark.live
 def test_a_set_up_that_does_not_end_is_one_line(monkeypatch):
     monkeypatch.setattr(trial, "SETUP_TIMEOUT", 0.5)
 
@@ -167,7 +168,10 @@ def test_what_never_returns_is_watched_in_the_threadpool():
 
 @pytest.mark.parametrize(
     ("statement", "name"),
-    [("os.kill(os.getpid(), 11)", "SIGSEGV"), ("os.abort()", "SIGABRT")],
+    [
+        ("os.kill(os.getpid(), 11)", "SIGSEGV"),
+        pytest.param("os.abort()", "SIGABRT", marks=pytest.mark.live),
+    ],
 )
 def test_a_crash_is_a_verdict(statement, name):
     found = measured(statement, setup="import os", threadpool=True)

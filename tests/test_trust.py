@@ -406,6 +406,7 @@ def test_the_watch_sees_what_it_is_there_for(tmp_path):
     assert "subprocess.Popen" in {event for event, *_ in _trespasses(events, hostile)}
 
 
+@pytest.mark.live
 def test_a_named_directory_is_read_without_its_interpreter(tmp_path):
     hostile = Hostile(tmp_path / "base", python="missing")
     run, _ = hostile.run("deps", ".", "--all", "--python", ".venv")

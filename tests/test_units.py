@@ -75,7 +75,7 @@ def test_a_unit_has_the_shared_code_that_it_imports(repository):
     assert shared == [str(repository / "shared" / name) for name in names]
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.live), "2"])
 def test_each_unit_gives_what_it_gives_by_itself(repository, capsys, monkeypatch, jobs):
     # Other tests may have imported gevent, which has patched nothing here.
     monkeypatch.setattr(engine_jobs, "may_fork", lambda: True)
@@ -123,6 +123,7 @@ def test_a_deployment_beside_the_units_keeps_them_together(repository):
     assert units.Monorepo(str(repository), paths, config.Config()).directories == []
 
 
+@pytest.mark.live
 def test_a_unit_with_settings_of_its_own_is_checked_with_them(repository, capsys):
     before = found(capsys, ".")[1]
     with (repository / "services/bills/pyproject.toml").open("a") as file:
@@ -134,6 +135,7 @@ def test_a_unit_with_settings_of_its_own_is_checked_with_them(repository, capsys
     assert any("shop/app/jobs.py" in line for line in found(capsys, ".", "--isolated")[1])
 
 
+@pytest.mark.live
 def test_a_baseline_of_the_whole_hides_what_it_knows(repository, capsys):
     assert found(capsys, ".", "--write-baseline", "known.json")[0] == 0
     code, lines, errors = found(capsys, ".", "--baseline", "known.json")
@@ -141,6 +143,7 @@ def test_a_baseline_of_the_whole_hides_what_it_knows(repository, capsys):
     assert "stale" not in errors
 
 
+@pytest.mark.live
 def test_fixes_and_comments_work_over_all_units(repository, capsys):
     _, before, _ = found(capsys, ".")
     found(capsys, ".", "--add-ignore")
@@ -190,6 +193,7 @@ def test_what_a_unit_imports_from_outside_is_shared(tree, text):
     assert IMPORTS[text] == [os.path.relpath(path, root) for path in found]
 
 
+@pytest.mark.live
 def test_a_unit_has_a_baseline_and_a_severity_of_its_own(repository, capsys):
     before = found(capsys, ".")[1]
     shop = [line for line in before if line.startswith("services/shop/")]

@@ -65,6 +65,7 @@ def watched(tree):
         one.process.communicate()
 
 
+@pytest.mark.live
 def test_it_checks_again_after_each_change_and_ends_with_an_interrupt(watched):
     root, run = watched
     assert "blocking-call" not in run.until("Ctrl-C")
