@@ -14,6 +14,27 @@ CALL = "os.system('sync')"
 """A call that blocks without bound."""
 
 ENTRIES = {
+    "a method that VOLTTRON exports": (
+        "greenlet",
+        """
+        from volttron.platform.vip.agent import RPC, Agent
+
+        class Orders(Agent):
+            @RPC.export
+            def place(self): CALL
+        """,
+    ),
+    "a method that a VOLTTRON agent subscribes": (
+        "greenlet",
+        """
+        from volttron.platform.vip.agent import Agent
+
+        class Orders(Agent):
+            def begin(self):
+                self.vip.pubsub.subscribe("pubsub", "orders", callback=self.place)
+            def place(self, *message): CALL
+        """,
+    ),
     "a Flask route": (
         "request",
         """
@@ -1412,7 +1433,7 @@ def test_what_only_looks_at_a_function_does_not_run_it(tmp_path, kept, context):
 @pytest.mark.parametrize(("imports", "is_called"), [("", False), ("from lib import *", True)])
 def test_a_name_that_nothing_binds_has_no_method(tmp_path, imports, is_called):
     files = {
-        "wheels.py": "class Wheel:\n    def unpack(self): CALL\n",
+        "wheels.py": "class Wheel:\n    def unpack(self, form, data): CALL\n",
         "work.py": f"""
             from gevent import monkey; monkey.patch_all()
             import gevent
@@ -2549,3 +2570,255 @@ def test_a_common_name_is_looked_for_where_a_program_leads_to_both_files(tmp_pat
     files |= {f"other{n}.py": "def run(page):\n    page.refresh()\n" for n in range(15)}
     found = reported(tmp_path, files)
     assert [context] == [one.context for one in found if one.symbol == "os.system"]
+
+
+@pytest.mark.parametrize(
+    ("load", "contexts"),
+    [
+        ('getattr(import_module(config["module"]), "Login")()', ["request"]),
+        ('import_module(config["module"]).Login()', ["request"]),
+        ('getattr(import_module(config.get("module", "shop.auth.plain")), "Login")()', ["request"]),
+        ('import_module("shop.auth." + config["module"]).Login()', ["request"]),
+        ('import_module(f"shop.auth.{name}").Login()', ["request"]),
+        ('getattr(import_module(f"shop.auth.{name}"), name)()', ["request"]),
+        ('import_module("shop.auth.plain").Login()', ["unknown"]),
+        ('import_module(f"shop.mail.{name}").Login()', ["unknown"]),
+    ],
+)
+def test_a_class_of_a_module_that_settings_name(tmp_path, load, contexts):
+    files = {
+        "shop/__init__.py": "",
+        "shop/mail/__init__.py": "",
+        "shop/mail/smtp.py": "class Post: pass\n",
+        "shop/auth/__init__.py": "",
+        "shop/auth/plain.py": "class Login:\n    def verify(self, name): return True\n",
+        "shop/auth/ldap.py": "class Login:\n    def verify(self, name): CALL\n",
+        "app.py": f"""
+            from importlib import import_module
+            from flask import Flask
+            app = Flask(__name__)
+
+            def init(config, name):
+                global login
+                login = {load}
+
+            @app.route("/")
+            def index(): login.verify("ada")
+            """,
+    }
+    if contexts == ["unknown"]:  # else a rare name would identify the method
+        files |= {f"page{n}.py": "def run(page): return page.verify\n" for n in range(15)}
+    assert contexts == [one.context for one in reported(tmp_path, files) if one.symbol]
+
+
+def test_a_class_of_a_module_that_code_imports_is_not_loaded_by_a_setting(tmp_path):
+    files = {
+        "ldap.py": "class Login:\n    def verify(self, name): CALL\n",
+        "other.py": "import ldap\n",
+        "app.py": """
+            from importlib import import_module
+            from flask import Flask
+            app = Flask(__name__)
+            login = import_module(os.environ["LOGIN"]).Login()
+
+            @app.route("/")
+            def index(): login.verify("ada")
+            """,
+    }
+    files |= {f"page{n}.py": "def run(page): page.verify(1)\n" for n in range(15)}
+    assert ["unknown"] == [one.context for one in reported(tmp_path, files) if one.symbol]
+
+
+def test_an_attribute_holds_a_method_under_another_name(tmp_path):
+    files = {
+        "login.py": """
+            class Login:
+                def __init__(self, config):
+                    if config: self.verify = self._by_ldap
+                    else: self.verify = self._by_name
+                def _by_ldap(self, name): CALL
+                def _by_name(self, name): return True
+            """,
+        "app.py": """
+            from flask import Flask
+            from login import Login
+            app = Flask(__name__)
+            login = Login({})
+
+            @app.route("/")
+            def index(): login.verify("ada")
+            """,
+    }
+    assert ["request"] == [one.context for one in reported(tmp_path, files)]
+
+
+@pytest.mark.parametrize(
+    ("decorators", "dispatch", "context"),
+    [
+        (
+            ["@exposed"],
+            'method = getattr(self.api, name); getattr(method, "is_exposed", 0) and method()',
+            "request",
+        ),
+        ([], "method = getattr(self.api, name); method()", "request"),
+        (
+            ["@exposed"],
+            "for one in dir(self.api):\n            one = getattr(self.api, one)\n"
+            '            if hasattr(one, "is_exposed"): one()',
+            "request",
+        ),
+        # It has no attribute that the dispatcher tests for, or the name is another one.
+        (
+            [],
+            'method = getattr(self.api, name); getattr(method, "is_exposed", 0) and method()',
+            "unknown",
+        ),
+        ([], 'method = getattr(self.api, "do_" + name); method()', "unknown"),
+    ],
+)
+def test_a_base_class_is_served_under_names_that_clients_send(
+    tmp_path, decorators, dispatch, context
+):
+    files = {
+        "base.py": f"""
+            from flask import Flask
+            app = Flask(__name__)
+
+            def exposed(method):
+                method.is_exposed = True
+                return method
+
+            class Api: pass
+
+            class Server:
+                def __init__(self, api: Api): self.api = api
+                def answer(self, name):
+                    {dispatch.replace(chr(10), chr(10) + " " * 12)}
+
+            @app.route("/<name>")
+            def index(name): Server(make()).answer(name)
+            """,
+        "orders.py": f"""
+            from base import Api, exposed
+
+            class Orders(Api):
+                {" ".join(decorators) or "# plain"}
+                def place(self): CALL
+            """,
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
+PLUGINS = """
+    from flask import Flask
+    import mail
+    from plugins import Plugin, registered
+    app = Flask(__name__)
+
+    @app.route("/")
+    def index():
+        {use}
+    """
+
+
+@pytest.mark.parametrize(
+    ("use", "context"),
+    [
+        ("for one in Plugin.everything(app): one.handle(1)", "request"),
+        ("one = next(iter(Plugin.everything(app))); one.handle(1)", "request"),
+        ("one = container.resolve(Plugin); one.handle(1)", "request"),
+        ("registered.first(app).handle(1)", "unknown"),
+        ("for one in Other.everything(app): one.handle(1)", "unknown"),
+        ("for one in Plugin.everything(app): one.handle(1, 2, 3)", "unknown"),
+        ("for one in Plugin.everything(app): one.handle(data=1)", "unknown"),
+    ],
+)
+def test_an_object_that_a_class_gives_is_of_the_class(tmp_path, use, context):
+    files = {
+        "plugins.py": """
+            from extensions import extensible, registered
+
+            @extensible
+            class Plugin:
+                def handle(self, order): pass
+
+            @extensible
+            class Other: pass
+            """,
+        "mail.py": """
+            from plugins import Plugin
+
+            class Mail(Plugin):
+                def handle(self, order): CALL
+            """,
+        "app.py": PLUGINS.format(use=use),
+    }
+    files |= {f"page{n}.py": "def run(page): return page.handle\n" for n in range(15)}
+    assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
+@pytest.mark.parametrize(
+    ("decorator", "use", "context"),
+    [
+        ("jadi.interface", "Plugin.all(app)[0].handle(1)", "request"),
+        ("jadi.interface", "Plugin.any(app).handle(1)", "request"),
+        ("jadi.service", "Plugin.get(app).handle(1)", "request"),
+        ("dataclasses_json.dataclass_json", "Plugin.from_json(text).handle(1)", "request"),
+        ("jadi.service", "len(Plugin.all(app)).handle(1)", "unknown"),
+    ],
+)
+def test_a_decorator_adds_methods_to_a_class(tmp_path, decorator, use, context):
+    files = {
+        "plugins.py": f"""
+            import {decorator.partition(".")[0]}
+            registered = []
+
+            @{decorator}
+            class Plugin:
+                def handle(self, order): CALL
+            """,
+        "mail.py": "",
+        "app.py": PLUGINS.format(use=use),
+    }
+    files |= {f"page{n}.py": "def run(page): return page.handle\n" for n in range(15)}
+    assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "context"),
+    [
+        ("run_query", "Runner", "request"),
+        ("run_query", "object", "unknown"),  # there are other classes with such a method
+        ("query", "Runner", "unknown"),  # a common word
+    ],
+)
+def test_a_name_identifies_the_methods_of_a_family(tmp_path, name, base, context):
+    files = {
+        "runners.py": f"class Runner:\n    def {name}(self, text): raise NotImplementedError\n",
+        "slow.py": f"""
+            from runners import Runner
+
+            class Slow({base}):
+                def {name}(self, text): CALL
+            """,
+        "app.py": f"""
+            from flask import Flask
+            import slow
+            app = Flask(__name__)
+
+            @app.route("/<kind>")
+            def index(kind): runners[kind].{name}("select 1")
+            """,
+    }
+    files |= {
+        f"runner{n}.py": f"""
+            from runners import Runner
+
+            class Runner{n}(Runner):
+                def {name}(self, text): return []
+            """
+        for n in range(15)
+    }
+    found = [one for one in reported(tmp_path, files) if one.symbol == "os.system"]
+    assert [context] == [one.context for one in found]
+    assert found[0].severity < Severity.ERROR

@@ -126,6 +126,8 @@ class Library(Table, frozen=True):
     """Fields that add an attribute to the objects that they lead to."""
     decorates: dict[str, str] = msgspec.field(default_factory=dict)
     """The class of a function after a decorator was applied to it."""
+    mixes_in: dict[str, str] = msgspec.field(default_factory=dict)
+    """Decorators of classes, each with the class whose methods it adds."""
     binds: dict[str, str] = msgspec.field(default_factory=dict)
     """The keyword argument of such a decorator that passes the object as the first argument."""
     decorated_by: dict[str, str] = msgspec.field(default_factory=dict)

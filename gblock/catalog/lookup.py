@@ -343,6 +343,11 @@ class Catalog:
         return self._merged("decorates")
 
     @_OfLibraries
+    def mixes_in(self) -> dict[str, str]:
+        """The class whose methods a decorator adds to a class, by the decorator."""
+        return self._merged("mixes_in")
+
+    @_OfLibraries
     def cooperative(self) -> frozenset[str]:
         """Symbols, and prefixes of symbols, that were measured as cooperative."""
         return frozenset(

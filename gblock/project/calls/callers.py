@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import os
 import re
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -11,6 +10,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from gblock.project.calls.composed import ComposedNames
 from gblock.project.calls.dispatch import Dispatch, Dispatched
+from gblock.project.calls.looked_up import LookedUp
+from gblock.project.calls.method_names import MOST_FILES, MethodNames, may_take
+from gblock.project.calls.provenance import Provenance
 from gblock.project.calls.signals import Signals
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
@@ -18,6 +20,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import Value, unwrapped
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
+from gblock.project.reading.bindings import originals
 from gblock.project.reading.expressions import (
     CallExpr,
     Expr,
@@ -34,17 +37,9 @@ if TYPE_CHECKING:
 
     from gblock.project.reading.import_graph import ImportGraph
 
-_MOST_FILES = 12
-"""A name in more files than this is common: it does not identify a method of unknown objects."""
 _MOST_CALLERS = 40
 """At most this many callers of one function are followed."""
 _BUILTINS = frozenset(dir(builtins))
-_COMMON = frozenset(
-    "get set add pop append extend update items keys values copy clear remove insert index count "
-    "sort join split strip format encode decode read write close open next send put start stop "
-    "run call apply map filter find match search save delete create list all first".split()
-)
-"""Common names of methods: a call of one on an unknown object is no evidence."""
 _PROPERTIES = frozenset({"property", "cached_property", "reify", "hybrid_property", "lazy"})
 """Last names of decorators that make a method run where its attribute is read."""
 _READ, _WRITTEN = rb"\.%s\b(?!\s*=[^=])", rb"\.%s\s*=[^=]"
@@ -74,8 +69,9 @@ _GENERIC = frozenset({"singledispatch", "singledispatchmethod"})
 
 _Target: TypeAlias = tuple[str, str, int]
 """A function or class: its kind as a value, its module and its scope."""
-_Meaning: TypeAlias = "tuple[Call, bool, frozenset[_Target | None]]"
-"""A call, whether its callee has values, and what these call."""
+_Meaning: TypeAlias = "tuple[Call, bool, frozenset[_Target | None], frozenset[v.ScopeValue]]"
+"""A call, whether its callee has values, what these call, and the classes from which an object of
+unknown type comes whose method it calls."""
 
 
 class Caller(NamedTuple):
@@ -115,13 +111,17 @@ class Callers:
         self.keeping = inference.keeping
         self.dispatch = Dispatch(inference)
         self._composed = ComposedNames(inference)
+        self._looked_up = LookedUp(inference, self._composed)
         self._signals = Signals(inference, self.keeping)
+        self._method_names = MethodNames(inference)
+        self._provenance = Provenance(inference)
         self._found: dict[tuple[str, int], list[Caller]] = {}
         self._beside: dict[str, frozenset[str]] = {}
         """By file, the files that some program can run together with it."""
-        self._computed: dict[str, list[tuple[Call, Place, CallExpr]]] = {}
         self._callees: dict[tuple[str, str], list[_Meaning]] = {}
         """The meanings of callees, by file and name."""
+        self._assigned: dict[str, dict[str | int, set[str]]] = {}
+        """By file and name of a function, the attributes that it is assigned to."""
 
     def of(self, path: str, index: int) -> list[Caller]:
         """Return the callers of a function, of a lambda, or of a class's own methods."""
@@ -159,12 +159,18 @@ class Callers:
             return [*found, *self._kept(summary, index), *self._sent(summary, index)]
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return self._of_special(summary, index)
-        found = self._calls(summary, index, self._methods(summary, index), scope.name)
+        methods = self._methods(summary, index)
+        found = self._calls(summary, index, methods, scope.name)
+        for name in self._attributes(summary, index):
+            called = self._calls(summary, index, methods, name)
+            found += [one for one in called if one.is_certain]
         found += self._by_composed_name(summary, index)
         found += self._kept(summary, index)
         found += self._sent(summary, index)
         found += self._dispatching(summary, index)
-        found += self._by_computed_name(summary, index)
+        found += self._by_computed_name(summary, index) or (
+            self._through_base(summary, index) if not found else []
+        )
         if any(
             last_name(without_arguments(d)) in _PROPERTIES for d in scope.decorators
         ) or self.inference.classes.is_descriptor(summary, index):
@@ -175,6 +181,22 @@ class Callers:
             found += self._making(summary, index)
             found += self._parsing(summary, index)
         return found
+
+    def _attributes(self, summary: ModuleSummary, index: int) -> list[str]:
+        """Return the attributes of a module that hold a method under another name.
+
+        ``self.authenticate = self._by_ldap``.
+        """
+        found = self._assigned.get(summary.filename)
+        if found is None:
+            found = self._assigned[summary.filename] = {}
+            for scope in summary.scopes:
+                for (_, name), bindings in scope.attributes.items():
+                    for one in bindings if name != kinds.ANY_NAME else ():
+                        for original in originals(one):
+                            found.setdefault(original, set()).add(name)
+        name = summary.scopes[index].name
+        return sorted(found.get(name, set()) - {name})
 
     def _of_lambda(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the calls of a lambda by the names that hold it."""
@@ -284,7 +306,7 @@ class Callers:
             targets: The class, and the classes based on it.
         """
         found: list[Caller] = []
-        for _, path, inner in targets[:_MOST_FILES]:
+        for _, path, inner in targets[:MOST_FILES]:
             found += self._sent(self.modules.summary(path), inner)
             words = self.keeping.of_objects(self.modules.summary(path), inner)
             calls = self.keeping.callers(words, path, inner, kind=v.OBJECT) if words else ()
@@ -348,8 +370,8 @@ class Callers:
         scope = summary.scopes[index]
         own = (v.CLASS if scope.kind == "class" else v.FUNCTION, summary.filename, index)
         files = self._naming(summary.filename, name)
-        by_name_alone = self._names_method(name, files, summary, index)
-        graph = self._graph() if self._graph is not None and len(files) > _MOST_FILES else None
+        by_name_alone = self._method_names.identifies(name, files, summary, index)
+        graph = self._graph() if self._graph is not None and len(files) > MOST_FILES else None
         if graph is not None:
             beside = self._beside.get(summary.filename)
             if beside is None:
@@ -362,12 +384,18 @@ class Callers:
             if scope.kind == "class":
                 names.add("cls")
             meaning = (one for word in sorted(names) for one in self._meaning(path, word, calls))
-            for call, is_known, meant in meaning:
+            for call, is_known, meant, origins in meaning:
                 is_certain = not meant.isdisjoint(targets)
-                if not is_certain and (is_known or not by_name_alone):
+                if not is_certain and is_known:
+                    continue
+                if not is_certain and not (
+                    self._may_be_of(origins, summary, index) if origins else by_name_alone
+                ):
                     continue
                 callee = call.expression.callee
                 if not is_certain and callee is not None and callee.tag != tags.ATTRIBUTE:
+                    continue
+                if not is_certain and not may_take(scope, call.expression):
                     continue
                 recursing = index if method is None else method
                 if path == summary.filename and summary.is_within(call.scope, recursing):
@@ -409,14 +437,8 @@ class Callers:
         An attribute of this name, of an object of unknown type, may be the method.
         """
         name = summary.scopes[index].name
-        return self._names_method(name, self._naming(summary.filename, name), summary, index)
-
-    def _names_method(
-        self, name: str, files: list[str], summary: ModuleSummary, index: int
-    ) -> bool:
-        """Return whether a name that some files mention identifies a method of a class."""
-        is_method = summary.scopes[summary.scopes[index].parent].kind == "class"
-        return is_method and len(files) <= _MOST_FILES and name not in _COMMON
+        files = self._naming(summary.filename, name)
+        return self._method_names.identifies(name, files, summary, index)
 
     def _meaning(self, path: str, name: str, calls: dict[str, list[Call]]) -> list[_Meaning]:
         """Return a module's calls by a name, each with whether its callee has values, and these.
@@ -429,10 +451,23 @@ class Callers:
             found = []
             for call in calls.get(name, ()):
                 place = Place(path, call.scope, call.path)
-                values = self.inference.infer(call.expression.callee, place)
-                found.append((call, bool(values), frozenset(map(_plain, values))))
+                callee = call.expression.callee
+                values = self.inference.infer(callee, place)
+                origins = frozenset[v.ScopeValue]()
+                if not values and callee is not None and callee.tag == tags.ATTRIBUTE:
+                    origins = self._provenance.of(callee.base, place)
+                found.append((call, bool(values), frozenset(map(_plain, values)), origins))
             self._callees[key] = found
         return found
+
+    def _may_be_of(
+        self, origins: frozenset[v.ScopeValue], summary: ModuleSummary, index: int
+    ) -> bool:
+        """Return whether an object that comes from some classes may be of a method's class."""
+        owner = summary.scopes[index].parent
+        if summary.scopes[owner].kind != "class":
+            return False
+        return not origins.isdisjoint(self.inference.classes.ancestry(summary.filename, owner))
 
     def _naming(self, path: str, name: str) -> list[str]:
         """Return the files that mention a name, the definition's first, without tests."""
@@ -445,7 +480,7 @@ class Callers:
         pattern = re.compile(how % re.escape(scope.name.encode()))
         files = self._naming(summary.filename, scope.name)
         found: list[Caller] = []
-        for path in files if len(files) <= _MOST_FILES else [summary.filename]:
+        for path in files if len(files) <= MOST_FILES else [summary.filename]:
             reader = self.modules.summary(path)
             data = self.modules.data(path)
             proven = self._reading(reader, summary, index) if how == _READ else set()
@@ -487,82 +522,23 @@ class Callers:
         ]
 
     def _by_computed_name(self, summary: ModuleSummary, index: int) -> list[Caller]:
-        """Return the calls of a method whose name is computed: ``getattr(self, name)(order)``.
-
-        Where the possible names are known, the method's is one of them. What is only known to be of
-        a base or a protocol may be an object of the class. A function may be taken of its module:
-        ``getattr(views, endpoint)(request)``.
-        """
-        scope = summary.scopes[index]
-        if scope.name.startswith("_") or not self.modules.mentioning("getattr"):
-            return []
-        methods = self._methods(summary, index) if scope.parent else ()
-        owners = {
-            (path, self.modules.summary(path).scopes[method].parent): None
+        """Return the calls of a method whose name is computed: ``getattr(self, name)(order)``."""
+        methods = self._methods(summary, index) if summary.scopes[index].parent else ()
+        owners = dict.fromkeys(
+            (path, self.modules.summary(path).scopes[method].parent)
             for _, path, method in sorted(methods)
-        }
-        naming = {
-            path: None
-            for defined, inner in owners
-            for path in self.keeping.naming_objects(self.modules.summary(defined), inner)
-        }
-        module = None
-        if scope.parent == 0:
-            module = v.FileValue(v.MODULE, summary.filename)
-            naming.update(dict.fromkeys(self.modules.mentioning(_stem(module.path), whole=True)))
-        found: list[Caller] = []
-        for path in naming:
-            if path not in self.modules.mentioning("getattr"):
-                continue
-            for call, place, taken in self._taking_by_name(path):
-                if not any(
-                    value == module
-                    or (
-                        value.kind == v.OBJECT
-                        and any(
-                            base.kind == v.CLASS and (base.path, base.scope) in owners
-                            for base in self.inference.classes.ancestry(value.path, value.scope)
-                        )
-                    )
-                    for value in self.inference.infer(taken.positional[0], place)
-                ):
-                    continue
-                names = self.inference.infer(taken.positional[1], place)
-                is_named = any(one.kind == v.LITERAL and one.value == scope.name for one in names)
-                is_known = self.inference.certainty.is_complete(taken.positional[1], place)
-                if is_known and names and not is_named:
-                    continue
-                if not is_named and self._composed.patterns(taken.positional[1], place):
-                    continue
-                if (path, call.scope) != (summary.filename, index):
-                    found.append(Caller(path, call.scope, call.path, call.row, is_named))
-        return found[:_MOST_CALLERS]
+        )
+        return self._callers_in(self._looked_up.calls(summary, index, list(owners)))
 
-    def _taking_by_name(self, path: str) -> list[tuple[Call, Place, CallExpr]]:
-        """Return the calls in a file of what a ``getattr`` of a computed name gives, with it."""
-        found = self._computed.get(path)
-        if found is None:
-            found = self._computed[path] = []
-            for call in self.modules.summary(path).calls:
-                if call.node == "call":
-                    place = Place(path, call.scope, call.path)
-                    taken = self._taken_by_name(call, place)
-                    if taken is not None:
-                        found.append((call, place, taken))
-        return found
+    def _through_base(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return such calls of an object that is only known to be of a base of the class."""
+        return self._callers_in(self._looked_up.through_bases(summary, index))
 
-    def _taken_by_name(self, call: Call, place: Place) -> CallExpr | None:
-        """Return the ``getattr`` of a computed name whose result is called."""
-        callee = call.expression.callee
-        if callee is not None and callee.tag == tags.NAME:
-            found = self.inference.scope_of(callee.identifier, place)
-            bound = found[0].scopes[found[1]].bindings[callee.identifier] if found else ()
-            callee = bound[0].value if len(bound) == 1 and bound[0].kind == kinds.ASSIGNED else None
-        if callee is None or callee.tag != tags.CALL or last_name(callee.callee) != "getattr":
-            return None
-        name = callee.positional[1] if len(callee.positional) > 1 else None
-        is_computed = name is not None and name.tag not in (tags.CONSTANT, tags.TEXT)
-        return callee if is_computed else None
+    def _callers_in(self, calls: Iterator[tuple[str, Call, bool]]) -> list[Caller]:
+        return [
+            Caller(path, call.scope, call.path, call.row, is_certain)
+            for path, call, is_certain in islice(calls, _MOST_CALLERS)
+        ]
 
     def _dispatching(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the generic function that a function is an implementation of.
@@ -602,7 +578,7 @@ class Callers:
             return []
         found = []
         target = (v.FUNCTION, summary.filename, outer)
-        for path in self._naming(summary.filename, decorator.name)[: _MOST_FILES + 1]:
+        for path in self._naming(summary.filename, decorator.name)[: MOST_FILES + 1]:
             other = self.modules.summary(path)
             for number, one in enumerate(other.scopes):
                 place = Place(path, one.parent, one.path)
@@ -614,12 +590,6 @@ class Callers:
                     if any(_plain(value) == target for value in values):
                         found.append(Caller(path, number, (), one.rows[0], is_certain=True))
         return found[:_MOST_CALLERS]
-
-
-def _stem(path: str) -> str:
-    """Return the name by which other files import a module or a package."""
-    directory, name = os.path.split(path)
-    return os.path.basename(directory) if name == "__init__.py" else name.removesuffix(".py")
 
 
 def _plain(value: Value) -> _Target | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gblock.project.names import values as v
+from gblock.project.names.loaded import ANY_MODULE
 from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, FunctionValue, SymbolValue, Value, Values
 from gblock.project.reading import bindings as kinds
@@ -77,6 +78,8 @@ class Attributes:
             value: The owner.
             name: The attribute.
         """
+        if value == ANY_MODULE:
+            return self.inference.loaded.named(name)
         if value.kind in (v.EXTERNAL, v.INSTANCE):
             found = self.external(value, name)
             if value.kind == v.EXTERNAL and value.symbol in self.inference.catalog.settings:

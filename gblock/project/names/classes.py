@@ -18,7 +18,13 @@ from gblock.project.names.values import (
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding, ValueBinding
-from gblock.project.reading.expressions import call_of, dotted, read_dotted
+from gblock.project.reading.expressions import (
+    call_of,
+    dotted,
+    last_name,
+    read_dotted,
+    without_arguments,
+)
 from gblock.project.reading.summary import ModuleSummary, Scope
 
 TYPE_CHECKING = False
@@ -353,9 +359,23 @@ class Classes:
                 for value in values
                 if value.kind == v.CLASS and not v.comes_from(value, path, index)
             )
+        if self.inference.catalog.mixes_in:
+            found += self._mixed_in(scope, place)
         if all(base is None or self.inference.is_final((base, place)) for base in scope.bases):
             self._bases[path, index] = found
         return found
+
+    def _mixed_in(self, scope: Scope, place: Place) -> list[SymbolValue]:
+        """Return the classes whose methods a class's decorators add to it."""
+        mixes_in = self.inference.catalog.mixes_in
+        names = {symbol.rpartition(".")[2] for symbol in mixes_in}
+        return [
+            v.external(mixes_in[symbol])
+            for decorator in scope.decorators
+            if last_name(callee := without_arguments(decorator)) in names
+            for symbol in sorted(self.inference.callees.called_symbols(callee, place))
+            if symbol in mixes_in
+        ]
 
     def ancestry(self, path: str, index: int) -> list[ScopeValue | SymbolValue]:
         """Return a class and all its bases, each once, in the order in which Python looks them up.

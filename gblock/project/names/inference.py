@@ -31,6 +31,7 @@ from gblock.project.names.fixed_point import FixedPoint
 from gblock.project.names.generics import Generics
 from gblock.project.names.imported import ImportedValues
 from gblock.project.names.keeping import Keeping
+from gblock.project.names.loaded import LoadedModules
 from gblock.project.names.members import Members
 from gblock.project.names.narrowing import Narrowing
 from gblock.project.names.outside import Outside
@@ -109,6 +110,7 @@ class Inference:
         self.generics = Generics(self)
         self.imports = ImportedValues(self)
         self.keeping = Keeping(self)
+        self.loaded = LoadedModules(self)
         self.members = Members(self)
         self.narrowing = Narrowing(self)
         self.outside = Outside(self)
@@ -126,6 +128,7 @@ class Inference:
             (self.classes, other.classes),
             (self.definitions, other.definitions),
             (self.keeping, other.keeping),
+            (self.loaded, other.loaded),
             (self.outside, other.outside),
         )
         for one, same in sharing:

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from gblock.project.names import values as v
 from gblock.project.names.conditions import ends
 from gblock.project.names.inferred import Inferred
-from gblock.project.names.partial_texts import only_texts
+from gblock.project.names.partial_texts import HOLE, only_texts
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
 from gblock.project.names.values import NOTHING, Value, Values
@@ -97,7 +97,7 @@ class Passing:
             given = self.inference.infer(positional[1], place)
             return given if v.declares(given) else declared
         if symbol == "importlib.import_module":
-            return self._modules(first, place)
+            return self._modules(first, place) | self._loaded(first, place)
         if symbol == "gevent.monkey.get_original" and len(positional) > 1:
             return self._originals(positional[0], positional[1])
         if symbol.endswith("ExitStack.enter_context"):
@@ -204,7 +204,10 @@ class Passing:
             for value in self.inference.infer(first, place) if names else ():
                 for one in names:
                     found |= self.inference.attributes.named_values(value, one)
-            return found if names else found | self._matching(first, positional[1], place)
+            if not names:
+                found |= self._matching(first, positional[1], place)
+                found |= self.inference.loaded.main_classes(self.inference.infer(first, place))
+            return found
         if name == "type" and len(positional) == 1:
             return frozenset(
                 x._replace(kind=v.CLASS) if x.kind == v.OBJECT else v.external(x.symbol)
@@ -307,6 +310,17 @@ class Passing:
                 module = one.partition(".")[0] if top else one
                 found |= self.inference.imports.bound(module, None, 0, place.path)
         return frozenset(found)
+
+    def _loaded(self, name: Expr, place: Place) -> Values:
+        """Return the modules that a name can mean of which settings or data say a part."""
+        if name is None or name.tag == tags.CONSTANT or self.inference.modules.is_frugal:
+            return NOTHING
+        spelled = Texts(Inferred(self.inference)).spelled(Part(name, place, (0, 0)))
+        texts = {one.spelled for one in only_texts(spelled)} or {HOLE}
+        if self.inference.loaded.is_open(name, place):
+            texts.add(HOLE)
+        inside = self.inference.loaded.inside
+        return NOTHING.union(*(inside(one, place.path) for one in texts if HOLE in one))
 
     def _named(self, text: str, place: Place) -> Values:
         """Return what a text such as ``package.module:name`` or ``package.module.name`` names."""
