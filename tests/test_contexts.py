@@ -14,6 +14,16 @@ CALL = "os.system('sync')"
 """A call that blocks without bound."""
 
 ENTRIES = {
+    "a function of a gauge that code declares by its base": (
+        "request",
+        """
+        from prometheus_client import Metric
+
+        def orders(gauge: Metric): gauge.set_function(count)
+
+        def count(): CALL
+        """,
+    ),
     "a method that VOLTTRON exports": (
         "greenlet",
         """
@@ -2822,3 +2832,15 @@ def test_a_name_identifies_the_methods_of_a_family(tmp_path, name, base, context
     found = [one for one in reported(tmp_path, files) if one.symbol == "os.system"]
     assert [context] == [one.context for one in found]
     assert found[0].severity < Severity.ERROR
+
+
+def test_a_callback_of_gevent_0_13_runs_when_its_descriptor_is_ready(tmp_path):
+    text = """
+        import gevent.core
+        reading, writing = os.pipe()
+
+        def read(event, kind): os.read(event.fd, 1)
+
+        gevent.core.event(gevent.core.EV_READ, reading, read).add()
+        """
+    assert not [one for one in reported(tmp_path, {"work.py": text}) if one.symbol]
