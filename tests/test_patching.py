@@ -220,8 +220,20 @@ def test_what_makes_a_driver_cooperative_is_found_in_python_2(patches):
     assert ("green_driver",) == one(patches(text)).kinds
 
 
-def test_python_2_is_read_as_text(patches):
-    text = "from gevent import monkey\nmonkey.patch_all()\nprint 'old'\n"
+@pytest.mark.parametrize(
+    "patching",
+    [
+        "from gevent.monkey import patch_all\npatch_all()",
+        "import gevent.monkey as m; m.patch_all()",
+    ],
+)
+def test_a_patch_under_any_name_is_found_in_python_2(patches, patching):
+    patch = one(patches(f"{patching}\nprint 'old'\n"))
+    assert ("full",) == patch.kinds
+
+
+def test_what_is_no_python_is_read_as_text(patches):
+    text = "from gevent import monkey\nmonkey.patch_all()\nwhat was this?\n"
     patch = one(patches(text))
     assert (2, ("full", "unparsed")) == (patch.row, patch.kinds)
 
@@ -234,16 +246,17 @@ def test_python_2_is_read_as_text(patches):
         ("    from gevent import monkey; monkey.patch_all()", ("full", "unparsed", "in_function")),
     ],
 )
-def test_a_patch_of_python_2_on_the_line_of_its_import_is_read(patches, line, kinds):
-    patch = one(patches(f"if x:\n{line}\nprint 'old'\n"))
+def test_a_patch_on_the_line_of_its_import_is_read_in_a_text(patches, line, kinds):
+    patch = one(patches(f"if x:\n{line}\nwhat was this?\n"))
     assert (2, kinds, "monkey.patch_all()") == (patch.row, patch.kinds, patch.text)
 
 
 @pytest.mark.parametrize(
     "line", ["# import gevent; monkey.patch_all()", "x = 'a; monkey.patch_all()'"]
 )
-def test_a_comment_or_a_string_of_python_2_patches_nothing(patches, line):
-    assert [] == patches(f"from gevent import monkey\n{line}\nprint 'old'\n")
+@pytest.mark.parametrize("last", ["print 'old'", "what was this?"])
+def test_a_comment_or_a_string_patches_nothing(patches, line, last):
+    assert [] == patches(f"from gevent import monkey\n{line}\n{last}\n")
 
 
 def test_tests_are_left_out(patches):
@@ -281,10 +294,11 @@ def test_all_patches_of_a_function_happen_where_it_is_called(patches):
         ("monkey.patch_socket(dns=False)", "patch_socket", "single", None),
     ],
 )
-def test_the_patches_of_a_file_of_python_2_are_read_from_its_text(
+def test_the_patches_of_a_file_that_is_no_python_are_read_from_its_text(
     patches, call, symbol, kind, missing
 ):
-    found = one(patches(f"import gevent.monkey\nfrom gevent import monkey\n{call}\nprint 1\n"))
+    code = f"import gevent.monkey\nfrom gevent import monkey\n{call}\nwhat was this?\n"
+    found = one(patches(code))
 
     assert (3, call, f"gevent.monkey.{symbol}") == (found.row, found.text, found.symbol)
     assert (kind, "unparsed") == found.kinds

@@ -212,8 +212,10 @@ class Patching:
         if not self.mentions(path):
             return ()
         if not self.modules.parses(path):
-            of_drivers = (one for one in self._called(path) if one.of_driver)
-            return (*self._from_text(path), *of_drivers)
+            called = self._called(path)
+            if any(not one.of_driver for one in called):
+                return called
+            return (*self._from_text(path), *called)
         return self._called(path)
 
     def _called(self, path: str) -> tuple[Patch, ...]:
@@ -425,7 +427,7 @@ class Patching:
     # -- files of Python 2, which cannot be parsed
 
     def _from_text(self, path: str) -> tuple[Patch, ...]:
-        """Return the patches that the text of a file of Python 2 shows."""
+        """Return the patches that the text of a file shows which even as Python 2 shows none."""
         data = self.modules.data(path)
         if not _IMPORTS_MONKEY.search(data):
             return ()
