@@ -36,6 +36,10 @@ DEAD = {
     "a static method": {
         "store.py": CALLED.replace("    def rebuild(self)", "    @staticmethod\n    def rebuild()")
     },
+    "what it wraps": {
+        "store.py": f"import shelf\n{CALLED.replace('CALL', 'shelf.rebuild(); CALL')}",
+    },
+    "a docstring": {"store.py": f'''"""Run rebuild by hand."""\n{CALLED}'''},
     "a set-up": {"setup.py": "from setuptools import setup\nsetup(name='shop')\n"},
 }
 USED = {

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
 
+from gblock.project.reading.bindings import IMPORTED
 from gblock.project.reading.contents import content
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.word_index import SPACED, is_listed, listed
@@ -21,6 +22,7 @@ _FOREIGN = (
 """A name that may be of another file's function."""
 _COMMENT = re.compile(rb"^[ \t]*#[^\n]*", re.MULTILINE)
 """A comment on a line of its own; it may hold code that was taken out."""
+_DOCSTRING = re.compile(rb"""^[ \t]*[rRuU]?(\"{3}|'{3}).*?\1[ \t]*$""", re.MULTILINE | re.DOTALL)
 
 
 class Usage:
@@ -53,14 +55,31 @@ class Usage:
         return any(other != path for other in self._naming(name))
 
     def _repeated_in(self, path: str) -> bytes:
-        """Return the words that a file contains more than once outside of comments."""
+        """Return the words that a file contains more than once, as names of its own.
+
+        Comments, docstrings, and attributes of the modules that it imports do not count: a wrapper
+        often has the name of what it wraps.
+        """
         found = self._repeated.get(path)
         if found is None:
-            code = _COMMENT.sub(b"", self.modules.data(path))
+            code = _DOCSTRING.sub(b"", _COMMENT.sub(b"", self.modules.data(path)))
+            imported = b"|".join(name.encode() for name in sorted(self._imported(path)))
+            if imported:
+                code = re.sub(rb"(?<![.\w])(?:%s)[.]\w+" % imported, b"", code)
             counts = Counter(code.translate(SPACED).split())
             found = listed(word for word, number in counts.items() if number > 1)
             self._repeated[path] = found
         return found
+
+    def _imported(self, path: str) -> set[str]:
+        """Return the names that mean other modules wherever a file has them."""
+        own = os.path.splitext(os.path.basename(path))[0]
+        return {
+            name
+            for name, bindings in self.modules.summary(path).scopes[0].bindings.items()
+            if name != own
+            and all(one.kind == IMPORTED and one.value.name is None for one in bindings)
+        }
 
     def _naming(self, name: str) -> tuple[str, ...]:
         """Return two files at most that name another file's function: enough for any path."""
