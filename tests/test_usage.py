@@ -46,6 +46,12 @@ USED = {
     "another file": {"other.py": "def run(store): store.rebuild()\n"},
     "a string": {"other.py": "COMMANDS = ['rebuild']\n"},
     "the same file": {"store.py": f"{CALLED}\nCOMMANDS = (Store.rebuild,)\n"},
+    "between long texts": {
+        "store.py": f'QUERY = """\nSELECT 1\n"""\n{CALLED}\nX = Store.rebuild\nEND = """\n"""\n'
+    },
+    "after a quote in a text": {
+        "store.py": f"""QUOTE = '\"\"\"'\n{CALLED}\nALL = (Store.rebuild,)\n'\"\"\"'\n"""
+    },
     "a template": {"templates/page.html": "{{ store.rebuild() }}\n"},
     "a setting": {"jobs.yaml": "- run: store.rebuild\n"},
     "a script": {"bin/nightly": "#!/bin/sh\ncurl http://shop/rebuild\n"},

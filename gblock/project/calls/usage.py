@@ -22,7 +22,13 @@ _FOREIGN = (
 """A name that may be of another file's function."""
 _COMMENT = re.compile(rb"^[ \t]*#[^\n]*", re.MULTILINE)
 """A comment on a line of its own; it may hold code that was taken out."""
-_DOCSTRING = re.compile(rb"""^[ \t]*[rRuU]?(\"{3}|'{3}).*?\1[ \t]*$""", re.MULTILINE | re.DOTALL)
+_TEXT_OR_COMMENT = re.compile(
+    rb"""(^[ \t]*)?[rRbBuUfF]{0,2}(?:(\"{3}|'{3})(?:\\.|.)*?(?:\2|\Z)"""
+    rb"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|\#[^\n]*""",
+    re.MULTILINE | re.DOTALL,
+)
+"""The texts and comments of a file; a text at the start of a line has its indentation as first
+group, and one in three quotes has these as second."""
 
 
 class Usage:
@@ -62,7 +68,7 @@ class Usage:
         """
         found = self._repeated.get(path)
         if found is None:
-            code = _DOCSTRING.sub(b"", _COMMENT.sub(b"", self.modules.data(path)))
+            code = _TEXT_OR_COMMENT.sub(_kept, _COMMENT.sub(b"", self.modules.data(path)))
             imported = b"|".join(name.encode() for name in sorted(self._imported(path)))
             if imported:
                 code = re.sub(rb"(?<![.\w])(?:%s)[.]\w+" % imported, b"", code)
@@ -160,3 +166,8 @@ class OtherFiles:
         """True if the project is described as a package for others to install and import."""
         packaging = [path for path in self._files if os.path.basename(path) in _PACKAGING]
         return any(_PUBLISHED.search(content(path)) for path in packaging)
+
+
+def _kept(text: re.Match[bytes]) -> bytes:
+    """Return a text or a comment, and nothing for a text in three quotes that begins a line."""
+    return b"" if text[1] is not None and text[2] else text[0]
