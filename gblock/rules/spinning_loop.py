@@ -116,6 +116,16 @@ class SpinningLoop(CallRule):
                 while len(producer):
                     producer.poll(0)  # expect: spinning-loop
             """,
+        "the flag makes it raise before anything is handled": """
+            import zmq
+
+            def run(socket: zmq.Socket, handle):
+                while True:
+                    try:
+                        handle(socket.recv(zmq.NOBLOCK))  # expect: spinning-loop
+                    except zmq.Again:
+                        continue
+            """,
         "again until something comes": """
             from confluent_kafka import Consumer
 
@@ -183,6 +193,16 @@ class SpinningLoop(CallRule):
         site = self.source.site(call)
         return site is not None and self._is_poll(call) and self.source.is_excused(site)
 
+    def _raises_first(self, node: cst.CSTNode) -> bool:
+        """Return whether a poll that finds nothing raises before anything yields to the hub.
+
+        ``handle(socket.recv(zmq.NOBLOCK))`` does not call ``handle`` then.
+        """
+        calls = self._calls(
+            node, lambda call: self._is_raising(call) or not self.source.is_immediate(call)
+        )
+        return bool(calls) and self._is_raising(calls[0])
+
     def _block(
         self, body: cst.BaseSuite | Sequence[cst.CSTNode], polled: bool
     ) -> set[tuple[str, bool]]:
@@ -216,10 +236,10 @@ class SpinningLoop(CallRule):
             return self._branches(node.subject, [case.body for case in node.cases], None, polled)
         if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
             return {(_ON, polled)}
+        if self._trying and self._raises_first(node):
+            return {(_FOUND, True)}
         if self._yields(node):
             return set()
-        if self._trying and self._calls(node, self._is_raising):
-            return {(_FOUND, True)}
         polled = polled or self._polls(node)
         if isinstance(node, cst.Continue):
             return {(_TURN, polled)}
@@ -344,7 +364,10 @@ def _names_of(loop: cst.While, polls: list[cst.Call]) -> set[str]:
 
 
 class _Finder(cst.CSTVisitor):
-    """Finds the calls, ``yield`` and ``await`` of some code, without nested functions."""
+    """Finds the calls, ``yield`` and ``await`` of some code, without nested functions.
+
+    The calls are in the order in which they are made: arguments before the call that takes them.
+    """
 
     def __init__(self, wanted: Callable[[cst.Call], bool]) -> None:
         super().__init__()
@@ -352,9 +375,9 @@ class _Finder(cst.CSTVisitor):
         self.found: list[cst.Call] = []
         self.gives_way = False
 
-    def visit_Call(self, node: cst.Call) -> None:
-        if self.wanted(node):
-            self.found.append(node)
+    def leave_Call(self, original_node: cst.Call) -> None:
+        if self.wanted(original_node):
+            self.found.append(original_node)
 
     def visit_Yield(self, node: cst.Yield) -> None:
         self.gives_way = True

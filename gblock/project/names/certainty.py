@@ -13,7 +13,13 @@ from gblock.project.names.values import FunctionValue, ScopeValue, Value
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding, ImportBinding, Path
-from gblock.project.reading.expressions import CallExpr, Expr, call_of, constant_of
+from gblock.project.reading.expressions import (
+    AttributeExpr,
+    CallExpr,
+    Expr,
+    call_of,
+    constant_of,
+)
 from gblock.project.reading.summary import ModuleSummary
 
 TYPE_CHECKING = False
@@ -58,7 +64,7 @@ class Certainty:
         if expression.tag == tags.NAME:
             return self._is_name_complete(expression.identifier, place)
         if expression.tag == tags.ATTRIBUTE:
-            return all(
+            return not self._is_overridden(expression, expression, place) and all(
                 self._is_attribute_complete(value, expression.name)
                 for value in self.inference.infer(expression.base, place)
             )
@@ -74,11 +80,47 @@ class Certainty:
             sides = (expression.left, expression.right)
             return all(one is not None and self.is_complete(one, place) for one in sides)
         if expression.tag == tags.CALL:
+            read = expression.callee
+            if read is not None and read.tag == tags.ATTRIBUTE:
+                if self._is_overridden(expression, read, place):
+                    return False
             return all(
                 self._is_result_complete(callee, expression, place)
                 for callee in self.inference.infer(expression.callee, place)
             )
         return True
+
+    def _is_overridden(self, expression: Expr, read: AttributeExpr, place: Place) -> bool:
+        """Return whether an object of a derived class may give ``self.x`` another value.
+
+        Args:
+            expression: The attribute, or the call of the method.
+            read: The attribute that is read.
+            place: The place of both.
+        """
+        scopes = self.inference.modules.summary(place.path).scopes
+        scope = scopes[place.scope]
+        is_method = scopes[scope.parent].kind == "class" and bool(scope.parameters)
+        base = read.base
+        base = read.base
+        if not is_method or place.receiver is not None or base is None or base.tag != tags.NAME:
+            return False
+        if base.identifier != scope.parameters[0].name:
+            return False
+        found = self.inference.infer(expression, place)
+        for heir in self.inference.classes.derived_from(place.path, scope.parent):
+            if not isinstance(heir, ScopeValue):
+                continue
+            bound = self.inference.modules.summary(heir.path).scopes[heir.scope].bindings
+            if read.name in bound:
+                one = heir._replace(kind=v.OBJECT)
+                if expression is read:
+                    given = self.inference.classes.attribute(one, read.name)
+                else:
+                    given = self.inference.results.method_result(one, read.name)
+                if not given <= found:
+                    return True
+        return False
 
     def _is_result_complete(self, callee: Value, call: CallExpr, place: Place) -> bool:
         arguments = call.positional

@@ -11,6 +11,7 @@ from gblock.project.names.partial_texts import HOLE, only_texts
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
 from gblock.project.names.values import NOTHING, Value, Values
+from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import (
     CallExpr,
@@ -18,6 +19,7 @@ from gblock.project.reading.expressions import (
     InnerExpr,
     SubscriptExpr,
     call_of,
+    dotted,
     last_name,
     passed,
 )
@@ -205,6 +207,7 @@ class Passing:
                 for one in names:
                     found |= self.inference.attributes.named_values(value, one)
             if not names:
+                found |= self._set_before(first, positional[1], place)
                 found |= self._matching(first, positional[1], place)
                 found |= self.inference.loaded.main_classes(self.inference.infer(first, place))
             return found
@@ -233,6 +236,21 @@ class Passing:
         if name == "int" or name == "float":
             return frozenset(x for x in self.inference.infer(first, place) if x.kind == v.LITERAL)
         return None
+
+    def _set_before(self, owner: Expr, name: Expr, place: Place) -> Values:
+        """Return what the same function sets on an object by the name that it is read by.
+
+        ``setattr(owner, self.slot, self.make())``, then ``getattr(owner, self.slot)``.
+        """
+        scope = self.inference.modules.summary(place.path).scopes[place.scope]
+        set_here = scope.attributes.get((dotted(owner) or "", kinds.ANY_NAME), ())
+        return NOTHING.union(
+            *(
+                self.inference.infer(one.value, place._replace(at=one.path))
+                for one in set_here
+                if one.kind == kinds.ELEMENT and one.key == name
+            )
+        )
 
     def _matching(self, owner: Expr, name: Expr, place: Place) -> Values:
         """Return the members of an object under the names that ``f"do_{verb}"`` can be."""
