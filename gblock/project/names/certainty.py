@@ -102,7 +102,6 @@ class Certainty:
         scope = scopes[place.scope]
         is_method = scopes[scope.parent].kind == "class" and bool(scope.parameters)
         base = read.base
-        base = read.base
         if not is_method or place.receiver is not None or base is None or base.tag != tags.NAME:
             return False
         if base.identifier != scope.parameters[0].name:
