@@ -42,6 +42,8 @@ class SpinningLoop(CallRule):
     since = "0.1.0"
     _results: set[str] = set()
     """The names that the current loop binds to the results of its polls."""
+    _running: str | None = None
+    """The name that the current loop tests: ``while running``."""
     _trying: int = 0
     """The number of ``try`` bodies of that loop around the current node."""
 
@@ -87,6 +89,17 @@ class SpinningLoop(CallRule):
                         gevent.sleep(0.01)
                     else:
                         handle(message)
+            """,
+        "a flag of its own ends it when nothing came": """
+            import zmq
+
+            def drain(socket: zmq.Socket, handle):
+                running = True
+                while running:
+                    try:
+                        handle(socket.recv(zmq.NOBLOCK))
+                    except zmq.Again:
+                        running = False
             """,
         "flushes as the stories do": """
             import gevent
@@ -152,6 +165,7 @@ class SpinningLoop(CallRule):
         if not polls or self._yields(node.test):
             return
         self._results = _names_of(node, polls)
+        self._running = node.test.value if isinstance(node.test, cst.Name) else None
         if self._when_nothing_came(node.test) is False:
             return  # the loop ends when the poll finds nothing
         polled = self._polls(node.test)
@@ -241,6 +255,8 @@ class SpinningLoop(CallRule):
         if self._yields(node):
             return set()
         polled = polled or self._polls(node)
+        if self._stops(node):
+            return {(_GONE, polled)}
         if isinstance(node, cst.Continue):
             return {(_TURN, polled)}
         if isinstance(node, cst.Break):
@@ -248,6 +264,18 @@ class SpinningLoop(CallRule):
         if isinstance(node, (cst.Return, cst.Raise)):
             return {(_GONE, polled)}
         return {(_ON, polled)}
+
+    def _stops(self, node: cst.CSTNode) -> bool:
+        """Return whether a statement makes the test of the loop false: ``running = False``."""
+        return (
+            isinstance(node, cst.Assign)
+            and isinstance(node.value, cst.Name)
+            and node.value.value in ("False", "None")
+            and any(
+                isinstance(one.target, cst.Name) and one.target.value == self._running
+                for one in node.targets
+            )
+        )
 
     def _branches(
         self,
