@@ -6,10 +6,11 @@ decorator, metaclass or base adds the method ``all``. ``container.resolve(Plugin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
+from gblock.project.names.inferred import Inferred
 from gblock.project.names.places import Place
 from gblock.project.names.values import ScopeValue, unwrapped
 from gblock.project.reading import bindings as kinds
@@ -35,6 +36,7 @@ class Provenance:
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
         self.modules = inference.modules
+        self._values = Inferred(inference).values
 
     def of(self, expression: Expr, place: Place) -> frozenset[ScopeValue]:
         """Return the classes that an object is likely to be of, or of an heir of one.
@@ -68,7 +70,7 @@ class Provenance:
         self, attribute: AttributeExpr, place: Place, depth: int
     ) -> Iterator[ScopeValue]:
         """Yield the classes of what the project assigns to an attribute."""
-        for value in _sorted(self.inference.infer(attribute.base, place)):
+        for value in self._values(attribute.base, place):
             if value.kind == v.OBJECT:
                 for one, path, receiver in self.inference.classes.definitions(
                     value, attribute.name
@@ -80,7 +82,7 @@ class Provenance:
     def _of_call(self, call: CallExpr, place: Place, depth: int) -> Iterator[ScopeValue]:
         """Yield the classes whose method a call is, or that it is given."""
         callee, given = call.callee, call.positional
-        called = _sorted(self.inference.infer(callee, place))
+        called = self._values(callee, place)
         inner = [unwrapped(one) for one in called]
         functions = [one for one in inner if one.kind == v.FUNCTION]
         for function in functions:
@@ -101,10 +103,6 @@ class Provenance:
 
     def _classes(self, expression: Expr, place: Place) -> Iterator[ScopeValue]:
         """Yield the classes of the project that an expression is itself."""
-        for value in _sorted(self.inference.infer(expression, place)):
+        for value in self._values(expression, place):
             if value.kind == v.CLASS:
                 yield value
-
-
-def _sorted(values: Iterable[v.Value]) -> list[v.Value]:
-    return sorted(values, key=repr)

@@ -12,6 +12,7 @@ from itertools import islice
 from gblock.project.reading.bindings import IMPORTED
 from gblock.project.reading.contents import content
 from gblock.project.reading.modules import Modules
+from gblock.project.reading.positions import without_prose
 from gblock.project.reading.word_index import SPACED, is_listed, listed
 
 _DEFINED = rb"(?:async[ \t]+)?(?:def|class)[ \t]+%s\b"
@@ -20,15 +21,6 @@ _FOREIGN = (
     rb"""|^[ \t]*from\b[^\n]*\([^)]*\b%s\b"""
 )
 """A name that may be of another file's function."""
-_COMMENT = re.compile(rb"^[ \t]*#[^\n]*", re.MULTILINE)
-"""A comment on a line of its own; it may hold code that was taken out."""
-_TEXT_OR_COMMENT = re.compile(
-    rb"""(^[ \t]*)?[rRbBuUfF]{0,2}(?:(\"{3}|'{3})(?:\\.|.)*?(?:\2|\Z)"""
-    rb"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|\#[^\n]*""",
-    re.MULTILINE | re.DOTALL,
-)
-"""The texts and comments of a file; a text at the start of a line has its indentation as first
-group, and one in three quotes has these as second."""
 
 
 class Usage:
@@ -68,7 +60,7 @@ class Usage:
         """
         found = self._repeated.get(path)
         if found is None:
-            code = _TEXT_OR_COMMENT.sub(_kept, _COMMENT.sub(b"", self.modules.data(path)))
+            code = without_prose(self.modules.data(path))
             imported = b"|".join(name.encode() for name in sorted(self._imported(path)))
             if imported:
                 code = re.sub(rb"(?<![.\w])(?:%s)[.]\w+" % imported, b"", code)
@@ -166,8 +158,3 @@ class OtherFiles:
         """True if the project is described as a package for others to install and import."""
         packaging = [path for path in self._files if os.path.basename(path) in _PACKAGING]
         return any(_PUBLISHED.search(content(path)) for path in packaging)
-
-
-def _kept(text: re.Match[bytes]) -> bytes:
-    """Return a text or a comment, and nothing for a text in three quotes that begins a line."""
-    return b"" if text[1] is not None and text[2] else text[0]

@@ -78,9 +78,9 @@ class Attributes:
             value: The owner.
             name: The attribute.
         """
-        if value == ANY_MODULE:
-            return self.inference.loaded.named(name)
         if value.kind in (v.EXTERNAL, v.INSTANCE):
+            if value == ANY_MODULE:
+                return self.inference.loaded.named(name)
             found = self.external(value, name)
             if value.kind == v.EXTERNAL and value.symbol in self.inference.catalog.settings:
                 return self.inference.outside.of_settings(name) or found

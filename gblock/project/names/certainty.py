@@ -64,7 +64,7 @@ class Certainty:
         if expression.tag == tags.NAME:
             return self._is_name_complete(expression.identifier, place)
         if expression.tag == tags.ATTRIBUTE:
-            return not self._is_overridden(expression, expression, place) and all(
+            return not self._is_overridden(expression, place) and all(
                 self._is_attribute_complete(value, expression.name)
                 for value in self.inference.infer(expression.base, place)
             )
@@ -80,24 +80,22 @@ class Certainty:
             sides = (expression.left, expression.right)
             return all(one is not None and self.is_complete(one, place) for one in sides)
         if expression.tag == tags.CALL:
-            read = expression.callee
-            if read is not None and read.tag == tags.ATTRIBUTE:
-                if self._is_overridden(expression, read, place):
-                    return False
-            return all(
+            return not self._is_overridden(expression, place) and all(
                 self._is_result_complete(callee, expression, place)
                 for callee in self.inference.infer(expression.callee, place)
             )
         return True
 
-    def _is_overridden(self, expression: Expr, read: AttributeExpr, place: Place) -> bool:
-        """Return whether an object of a derived class may give ``self.x`` another value.
+    def _is_overridden(self, expression: AttributeExpr | CallExpr, place: Place) -> bool:
+        """Return whether an object of a derived class may give another value.
 
         Args:
-            expression: The attribute, or the call of the method.
-            read: The attribute that is read.
-            place: The place of both.
+            expression: An attribute, such as ``self.x``, or a call, such as ``self.x()``.
+            place: Its place.
         """
+        read = expression.callee if expression.tag == tags.CALL else expression
+        if read is None or read.tag != tags.ATTRIBUTE:
+            return False
         scopes = self.inference.modules.summary(place.path).scopes
         scope = scopes[place.scope]
         is_method = scopes[scope.parent].kind == "class" and bool(scope.parameters)

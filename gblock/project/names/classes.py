@@ -76,6 +76,9 @@ class Classes:
         self._bases: dict[tuple[str, int], list[ScopeValue | SymbolValue]] = {}
         """Bases that can no longer change."""
         self._ancestries: dict[tuple[str, int], list[ScopeValue | SymbolValue]] = {}
+        mixes_in = inference.catalog.mixes_in
+        self._mixing = frozenset(symbol.rpartition(".")[2] for symbol in mixes_in)
+        """Last names of the decorators that add methods to a class."""
 
     def attribute(self, value: ScopeValue, name: str) -> Values:
         """Return the values of an attribute of a class or of an instance."""
@@ -359,7 +362,7 @@ class Classes:
                 for value in values
                 if value.kind == v.CLASS and not v.comes_from(value, path, index)
             )
-        if self.inference.catalog.mixes_in:
+        if scope.decorators:
             found += self._mixed_in(scope, place)
         if all(base is None or self.inference.is_final((base, place)) for base in scope.bases):
             self._bases[path, index] = found
@@ -368,11 +371,10 @@ class Classes:
     def _mixed_in(self, scope: Scope, place: Place) -> list[SymbolValue]:
         """Return the classes whose methods a class's decorators add to it."""
         mixes_in = self.inference.catalog.mixes_in
-        names = {symbol.rpartition(".")[2] for symbol in mixes_in}
         return [
             v.external(mixes_in[symbol])
             for decorator in scope.decorators
-            if last_name(callee := without_arguments(decorator)) in names
+            if last_name(callee := without_arguments(decorator)) in self._mixing
             for symbol in sorted(self.inference.callees.called_symbols(callee, place))
             if symbol in mixes_in
         ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 from gblock.project.names import values as v
 from gblock.project.names.conditions import ends
 from gblock.project.names.inferred import Inferred
-from gblock.project.names.partial_texts import HOLE, only_texts
+from gblock.project.names.partial_texts import HOLE, Text, only_texts
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
 from gblock.project.names.values import NOTHING, Value, Values
@@ -316,9 +316,12 @@ class Passing:
         found = self._texts(expression, place)
         if found or expression is None or self.inference.modules.is_frugal:
             return found
+        return sorted({one.spelled for one in self._spelled(expression, place) if one.whole})
+
+    def _spelled(self, expression: Expr, place: Place) -> Iterator[Text]:
+        """Return the texts that an expression can be, of which only a part may be known."""
         # It keeps where it is in an evaluation, which this one can be a part of.
-        spelled = Texts(Inferred(self.inference)).spelled(Part(expression, place, (0, 0)))
-        return sorted({one.spelled for one in only_texts(spelled) if one.whole})
+        return only_texts(Texts(Inferred(self.inference)).spelled(Part(expression, place, (0, 0))))
 
     def _modules(self, name: Expr, place: Place, *, top: bool = False) -> Values:
         """Return the modules that texts name; with `top`, the top-level packages around them."""
@@ -333,8 +336,7 @@ class Passing:
         """Return the modules that a name can mean of which settings or data say a part."""
         if name is None or name.tag == tags.CONSTANT or self.inference.modules.is_frugal:
             return NOTHING
-        spelled = Texts(Inferred(self.inference)).spelled(Part(name, place, (0, 0)))
-        texts = {one.spelled for one in only_texts(spelled)} or {HOLE}
+        texts = {one.spelled for one in self._spelled(name, place)} or {HOLE}
         if self.inference.loaded.is_open(name, place):
             texts.add(HOLE)
         inside = self.inference.loaded.inside

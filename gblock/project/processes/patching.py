@@ -427,7 +427,7 @@ class Patching:
     # -- files of Python 2, which cannot be parsed
 
     def _from_text(self, path: str) -> tuple[Patch, ...]:
-        """Return the patches that the text of a file shows which even as Python 2 shows none."""
+        """Return the patches that the text of a file shows, where its statements show none."""
         data = self.modules.data(path)
         if not _IMPORTS_MONKEY.search(data):
             return ()

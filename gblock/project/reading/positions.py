@@ -19,6 +19,10 @@ _LEXEMES = re.compile(
     re.DOTALL,
 )
 """Comments and strings, of which one may contain what looks like the other."""
+_PROSE = (b"#", b'"""', b"'''")
+"""The beginnings of comments and docstrings."""
+_BEFORE_PROSE = b" \tbBfFrRuU"
+"""Indentation, and the letters before the quotes of a string."""
 SHORT = 60
 """The longest excerpt of code in a message, in characters."""
 
@@ -47,6 +51,23 @@ def statements(pattern: re.Pattern[bytes], data: bytes) -> Iterator[re.Match[byt
             quoted = _continuing(data) if _TRIPLE.search(data) else frozenset()
         if not quoted or data.count(b"\n", 0, match.start()) + 1 not in quoted:
             yield match
+
+
+def without_prose(data: bytes) -> bytes:
+    """Return a file's bytes without docstrings, and without comments on lines of their own.
+
+    Such a comment may hold code that was taken out.
+    """
+    return _LEXEMES.sub(_code_of, data)
+
+
+def _code_of(lexeme: re.Match[bytes]) -> bytes:
+    """Return a comment or a string; nothing for a comment or a long string that begins a line."""
+    text, data = lexeme[0], lexeme.string
+    if not text.startswith(_PROSE):
+        return text
+    before = data[data.rfind(b"\n", 0, lexeme.start()) + 1 : lexeme.start()]
+    return text if before.strip(_BEFORE_PROSE) else b""
 
 
 def _continuing(data: bytes) -> frozenset[int]:
