@@ -2314,7 +2314,7 @@ def test_a_field_s_factory_runs_where_an_object_is_made(tmp_path, where, expecte
     ],
 )
 def test_a_function_of_the_same_name_elsewhere_is_no_use(tmp_path, other, is_used):
-    files = {f"part{number}.py": "X = 1\n" for number in range(20)}
+    files = {f"part{number}.py": "X = 1\n" for number in range(10)}
     files |= {
         "Procfile": "web: gunicorn -k gevent app:app\n",
         "app.py": "import tools, panel\ndef app(environ, start_response): pass\n",
@@ -2371,7 +2371,6 @@ def test_a_call_of_unknown_callers_counts_where_a_service_imports_it(tmp_path, m
     ("size", "call", "expected"),
     [
         (20, "os.system('sync')", Severity.NOTE),
-        (20, "fcntl.flock(1, fcntl.LOCK_EX)", Severity.WARNING),
         (2, "os.system('sync')", Severity.WARNING),
     ],
 )
@@ -2385,6 +2384,44 @@ def test_a_program_that_unknown_callers_start_is_seldom_the_service_s(
         "tools.py": WAIT.replace("fcntl.flock(1, fcntl.LOCK_EX)", call),
     }
     (one,) = reported(tmp_path, files)
+    assert [("unknown", expected)] == [(one.context, one.severity)]
+
+
+@pytest.mark.parametrize(
+    ("size", "tools", "extra", "expected"),
+    [
+        (20, WAIT, {}, Severity.NOTE),
+        (10, WAIT, {}, Severity.WARNING),  # an excerpt?
+        (20, WAIT, {"setup.py": "setup(classifiers=[])\n"}, Severity.WARNING),  # for others
+        (20, WAIT, {"Procfile": "web: gunicorn -k gevent $APP\n"}, Severity.WARNING),
+        (20, f"import kiosk\n{WAIT}kiosk.add(halt)\n", {}, Severity.WARNING),
+        (20, WAIT.replace("def halt", "import kiosk\n@kiosk.add\ndef halt"), {}, Severity.WARNING),
+        (20, WAIT.replace("def halt", "@bus.add\ndef halt"), {}, Severity.WARNING),
+        (20, WAIT.replace("def halt", "@functools.cache\ndef halt"), {}, Severity.NOTE),
+        (
+            20,
+            "import kiosk, fcntl\nclass Panel(kiosk.Panel):\n"
+            "    def halt(self): fcntl.flock(1, fcntl.LOCK_EX)\n",
+            {},
+            Severity.WARNING,
+        ),
+        (
+            20,
+            "import fcntl\nfrom django.db import models\nclass Panel(models.Model):\n"
+            "    def halt(self): fcntl.flock(1, fcntl.LOCK_EX)\n",
+            {},
+            Severity.NOTE,  # the catalog has what Django calls
+        ),
+    ],
+)
+def test_what_only_code_of_others_may_call_counts(tmp_path, size, tools, extra, expected):
+    files = {f"part{number}.py": "X = 1\n" for number in range(size)}
+    files |= {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+        "app.py": "import tools\ndef app(environ, start_response): pass\n",
+        "tools.py": f"import functools\n{tools}",
+    }
+    (one,) = reported(tmp_path, files | extra)
     assert [("unknown", expected)] == [(one.context, one.severity)]
 
 

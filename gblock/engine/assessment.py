@@ -303,9 +303,10 @@ class Assessment:
     def _is_apart(self, diagnostic: Diagnostic, path: str, reached: Reached) -> bool:
         """Return whether a call of unknown callers is probably not the service's.
 
-        A service on gevent is known to start and does not import the module, the known server that
-        runs the module is without gevent, as is all else that starts, or the call waits for a
-        program or a file of this machine, as set-ups and administrators' commands do.
+        The services on gevent are known, and in a project of some size no other code than its own
+        may call the function, or none of them imports the module; the known server that runs the
+        module is without gevent, as is all else that starts; or the call waits for a program or a
+        file of this machine, as set-ups and administrators' commands do.
         """
         if not self._is_project or reached.context != UNKNOWN:
             return False
@@ -313,10 +314,20 @@ class Assessment:
             return False
         if self._processes.no_service_imports(path):
             return True
+        if self._processes.knows_services and self._is_of_own(reached):
+            return True
         if not self._assumes_gevent and self._processes.only_served_without(path):
             return True
         blocker = self._blocker(diagnostic)
         return blocker is not None and blocker.local and self._is_large and self._is_started
+
+    def _is_of_own(self, reached: Reached) -> bool:
+        """Return whether no code of others is likely to run what a path begins in.
+
+        A small project may be an excerpt, in which nothing calls a function yet, and others import
+        a published one.
+        """
+        return self._is_large and not reached.is_offered and not self._other_files.is_published
 
     def _serves(self, diagnostic: Diagnostic) -> bool:
         """Return whether a diagnostic is about a handler, which runs in a request."""

@@ -8,7 +8,9 @@ values; each function that it comes to is a `Visit`.
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
+from functools import cached_property
 
 from gblock.diagnostics import CONTEXTS
 from gblock.project.calls.applications import Applications
@@ -34,6 +36,7 @@ from gblock.project.calls.ways import (
     Step,
     Way,
 )
+from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading.bindings import Path
@@ -388,7 +391,43 @@ class Contexts:
             and scope.kind == "function"
             and not self._usage.is_named(scope.name, visit.path)
         )
-        return Way(context, (here, *visit.steps), visit.is_certain, is_dead, is_unused)
+        return Way(
+            context,
+            (here, *visit.steps),
+            visit.is_certain,
+            is_dead,
+            is_unused,
+            is_offered=self._is_offered(summary, visit.scope),
+        )
+
+    def _is_offered(self, summary: ModuleSummary, index: int) -> bool:
+        """Return whether a decorator or a base class lets code outside the project run it."""
+        scope = summary.scopes[index]
+        owner = summary.scopes[scope.parent]
+        place = Place(summary.filename, scope.parent, scope.path)
+        decorators = [
+            one for one in map(without_arguments, scope.decorators) if last_name(one) not in _PLAIN
+        ]
+        for decorator in decorators:
+            values = self.inference.infer(decorator, place)
+            if not values or any(map(self._is_outside, values)):
+                return True
+        if owner.kind != "class":
+            return False
+        ancestry = self.inference.classes.ancestry(summary.filename, scope.parent)
+        return any(map(self._is_outside, ancestry))
+
+    def _is_outside(self, value: v.Value) -> bool:
+        """Return whether a value is of a package whose entry points the catalog does not list."""
+        if not isinstance(value, v.SymbolValue):
+            return False
+        package = value.symbol.partition(".")[0]
+        return package not in self._listed and package not in sys.stdlib_module_names
+
+    @cached_property
+    def _listed(self) -> frozenset[str]:
+        """The packages whose entry points the catalog lists."""
+        return frozenset().union(*(names for _, names in self.inference.catalog.frameworks))
 
     def _without_callers(self, summary: ModuleSummary, visit: Visit) -> str:
         """Return the context of a function without known callers, judging by its file."""

@@ -295,7 +295,7 @@ class Handovers:
             yield Visit(place.path, index, place.at, steps, False, visit.beside, is_lasting=keeps)
         if not callees or any(value.kind == v.EXTERNAL for value in callees):
             # Code outside the project may run it at any time.
-            yield Way(UNKNOWN, steps, False)
+            yield Way(UNKNOWN, steps, False, is_offered=True)
 
     def _through(self, inside: Visit, place: Place, index: int) -> Visit:
         """Return the place that calls a function which runs what it is given.

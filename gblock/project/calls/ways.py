@@ -47,6 +47,9 @@ class Way(NamedTuple):
     """True if it begins in a function or method that nothing uses: nothing else has its name, no
     decorator hands it over, and its class has no base through which something may call it; or in a
     thread whose class nothing else names."""
+    is_offered: bool = False
+    """True if it begins in a function that code outside the project may run: a call hands it to
+    such code, a decorator or a base class of its class comes from there."""
     begun: Place | None = None
     """The place that starts the greenlet in which it begins, if it begins in one."""
     thread: Place | None = None
@@ -88,6 +91,11 @@ class Reached(NamedTuple):
     def is_unused(self) -> bool:
         """True if every path begins in a function that nothing is known to use."""
         return bool(self.ways) and all(way.is_unused for way in self.ways)
+
+    @property
+    def is_offered(self) -> bool:
+        """True if some path begins in a function that code outside the project may run."""
+        return any(way.is_offered for way in self.ways)
 
     @property
     def is_proven(self) -> bool:

@@ -287,8 +287,7 @@ class Processes:
         """
         importers = self.graph.importers.get(path, set()) - {path}
         return (
-            self._has_known_service
-            and not self._any_open
+            self.knows_services
             and not importers.isdisjoint(self.modules.serving)
             and not any(
                 process.is_deployed and process.runs_on_gevent != NO
@@ -305,6 +304,11 @@ class Processes:
             process.is_deployed and process.is_known_server and process.runs_on_gevent == NO
             for process in self.reaching(path)
         )
+
+    @property
+    def knows_services(self) -> bool:
+        """True if the applications of all services on gevent are in the project."""
+        return self._has_known_service and not self._any_open
 
     @cached_property
     def _has_known_service(self) -> bool:
