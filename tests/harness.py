@@ -7,6 +7,8 @@ another rule fails. Two markers hold known limits, and fail the day that the lim
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import os
 import re
 import textwrap
@@ -27,6 +29,9 @@ CATALOG = measurements.load()
 
 INSTALLED = str(Path(__file__).parent / "fixtures" / "environment")
 """The packages that `unknown-native-call` finds installed."""
+
+PATCHING = ("gevent", "monkey", "patch_all")
+"""Names whose mere presence decides which files may belong to a process on gevent."""
 
 _MARKER = re.compile(r"#\s*(expect|todo-expect|todo-silent):\s*([\w, -]+)")
 
@@ -58,6 +63,19 @@ def every(entries, name="id"):
         return over_all
 
     return decorated
+
+
+def unrelated(files):
+    """Return many modules that use each name of a project for something of their own.
+
+    Args:
+        files: The texts of the project's modules by their paths.
+    """
+    words = {word for text in files.values() for word in re.findall(r"[^\W\d]\w*", text)}
+    words -= {*keyword.kwlist, *dir(builtins), *PATCHING}
+    words -= {part for name in files for part in Path(name).with_suffix("").parts}
+    used = ", ".join(f"own.{word}" for word in sorted(words))
+    return {f"elsewhere/part{n}.py": f"def used(own): return [{used}]\n" for n in range(40)}
 
 
 def sampled(paths):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+from harness import unrelated
 from test_contexts import reported
 
 HEAD = "from gevent import monkey\nmonkey.patch_all()\nimport gevent\nimport handlers\n"
@@ -736,6 +737,13 @@ OTHERS = {
 @pytest.mark.parametrize("project", FOLLOWED.values(), ids=FOLLOWED)
 def test_what_a_greenlet_reaches_has_its_context(tmp_path, project):
     found = [one.context for one in reported(tmp_path, files_of(project)) if one.symbol]
+    assert ["greenlet"] == found
+
+
+@pytest.mark.parametrize("project", FOLLOWED.values(), ids=FOLLOWED)
+def test_names_that_are_common_in_a_large_project_lead_to_the_same(tmp_path, project):
+    files = files_of(project)
+    found = [one.context for one in reported(tmp_path, files | unrelated(files)) if one.symbol]
     assert ["greenlet"] == found
 
 

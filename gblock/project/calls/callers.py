@@ -218,10 +218,10 @@ class Callers:
         own = (summary.filename, index)
         kind: Literal["function", "class"] = v.FUNCTION
         if summary.scopes[index].kind == "class":
-            kind, words = v.CLASS, self.keeping.of_objects(summary, index)
+            kind, containers = v.CLASS, self.keeping.of_objects(summary, index)
         else:
-            words = self.keeping.containers(summary, index)
-        calls = self.keeping.callers(words, *own, kind=kind) if words else ()
+            containers = self.keeping.containers(summary, index)
+        calls = self.keeping.callers(containers, *own, kind=kind)
         at_once = self.keeping.taken_at_once(*own, kind)
         found = []
         for path, call in islice(chain(at_once, calls), _MOST_CALLERS):
@@ -308,8 +308,8 @@ class Callers:
         found: list[Caller] = []
         for _, path, inner in targets[:MOST_FILES]:
             found += self._sent(self.modules.summary(path), inner)
-            words = self.keeping.of_objects(self.modules.summary(path), inner)
-            calls = self.keeping.callers(words, path, inner, kind=v.OBJECT) if words else ()
+            containers = self.keeping.of_objects(self.modules.summary(path), inner)
+            calls = self.keeping.callers(containers, path, inner, kind=v.OBJECT)
             for file, call in islice(calls, _MOST_CALLERS):
                 if file != summary.filename or not summary.is_within(call.scope, index):
                     found.append(Caller(file, call.scope, call.path, call.row, True))

@@ -214,11 +214,11 @@ class Handovers:
         found = self._out_of.get(key)
         if found is None:
             summary, keeping = self.modules.summary(visit.path), self._callers.keeping
-            words = keeping.containers(summary, visit.scope)
+            containers = keeping.containers(summary, visit.scope)
             for call, place, position in named:
                 if position is not None:
-                    words |= keeping.attributes(call, place, position)
-            taken = keeping.handovers(words, *key, self._handing) if words else ()
+                    containers |= keeping.attributes(call, place, position)
+            taken = keeping.handovers(containers, *key, self._handing)
             found = self._out_of[key] = list(taken)
         return found
 

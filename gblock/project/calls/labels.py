@@ -60,8 +60,8 @@ class Labels:
             if decorator is not None and decorator.tag == tags.CALL:
                 if last_name(decorator.callee) in _MOUNTING and (found := _path(decorator)):
                     return found
-        paths = self.inference.modules.mentioning(owner.name, whole=True)
-        for path in dict.fromkeys([summary.filename, *paths[:_MOST_FILES]]):
+        paths = self.inference.modules.nearest(owner.name, summary.filename, _MOST_FILES)
+        for path in dict.fromkeys([summary.filename, *paths]):
             by_name = self.inference.calling.calls_by_name(path)
             for called in sorted(_MOUNTING & by_name.keys()):
                 for call in by_name[called]:

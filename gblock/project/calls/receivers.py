@@ -162,8 +162,8 @@ class Receivers:
         self, receiver: v.FunctionValue, name: str, given: tuple[str, int]
     ) -> Iterator[RunPlace]:
         """Yield the calls of what a function puts into a container."""
-        words = self._keeping.stored(receiver, name)
-        for path, kept in self._keeping.callers(words, *given):
+        containers = self._keeping.stored(receiver, name)
+        for path, kept in self._keeping.callers(containers, *given):
             place = Place(path, kept.scope, kept.path)
             only = self._dispatch.of(given, kept.expression.callee, place)
             index = self.modules.summary(path).function_around(kept.scope)
@@ -174,7 +174,7 @@ class Receivers:
     ) -> Iterator[RunPlace]:
         """Yield the calls of the attribute in which an object keeps a function that it is given."""
         for attribute in self._attributes(owner, key):
-            for path in self.modules.mentioning(attribute, whole=True)[:_MOST_FILES]:
+            for path in self.modules.nearest(attribute, owner.path, _MOST_FILES):
                 by_name = self.inference.calling.calls_by_name(path)
                 named = [attribute, *sorted(RUNNING)] if is_task else [attribute]
                 for inner in (one for name in named for one in by_name.get(name, ())):

@@ -35,7 +35,7 @@ from gblock.project.reading.expressions import (
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
 _MOST_FILES = 12
-"""A name in more other files than this is common: its own file alone is searched."""
+"""A name in more files than this is common: only files near its own are searched."""
 _RUN = frozenset(("hub", "request", "task", "greenlet"))
 """The contexts in which greenlets run code."""
 _DISPLAYS = (tags.SEQUENCE, tags.TUPLE, tags.MAPPING)
@@ -113,14 +113,11 @@ class Registrations:
             return
         if scope.kind not in ("function", "class"):
             return
-        naming = self.modules.mentioning(scope.name, whole=True)
-        others = [path for path in naming if path != summary.filename]
-        if len(others) > _MOST_FILES:
-            others = []
+        naming = self.modules.naming(scope.name, summary.filename, _MOST_FILES)
         in_strings = None
         quoted = [f"{scope.name}{quote}".encode() for quote in "\"'"]
         is_top = scope.parent == 0
-        for path in (summary.filename, *others):
+        for path in dict.fromkeys([summary.filename, *naming]):
             data = self.modules.data(path)
             if self._assigned and b"=" in data:
                 other = self.modules.summary(path)

@@ -33,6 +33,9 @@ _LONGEST_CHAIN = 4
 _MOST_FILES = 30
 """At most this many files are searched for the calls that send a signal."""
 
+_TEXT = "text"
+"""The origin of a signal that a text names."""
+
 _Object: TypeAlias = tuple[str, ...]
 """The identity of a signal: its text, or where it is defined."""
 
@@ -152,13 +155,9 @@ class Signals:
         """Yield the calls that send to a connection."""
         signal, name = connected.signal, pattern.rpartition(".")[2]
         naming = self.modules.mentioning(name, whole=True)
-        words = {one[-1] for one in connected.objects}
-        if words and len(naming) > _MOST_FILES:
-            naming = [
-                path
-                for path in naming
-                if any(path in self.modules.mentioning(word, whole=True) for word in words)
-            ]
+        if len(naming) > _MOST_FILES:
+            known = self._knowing(connected)
+            naming = [path for path in naming if path in known]
         for path in naming if len(naming) <= _MOST_FILES else ():
             for call in self.inference.calling.calls_by_name(path).get(name, ()):
                 place = Place(path, call.scope, call.path)
@@ -176,6 +175,21 @@ class Signals:
                 ):
                     yield path, call
 
+    def _knowing(self, connected: Connected) -> set[str]:
+        """Return the files that may know a signal: those near one that defines or names it."""
+        mentioning = self.modules.mentioning
+        named = [one[-1] for one in connected.objects if one[0] == _TEXT]
+        if isinstance(connected.event, str):
+            named.append(connected.event)
+        origins = {one[0] for one in connected.objects if one[0] != _TEXT}
+        origins.update(
+            path
+            for text in named
+            for quote in "\"'"
+            for path in mentioning(f"{quote}{text}{quote}")
+        )
+        return {path for origin in origins for path in self.modules.near(origin)}
+
     # -- the identity of a signal
 
     def _objects(self, expression: Expr, place: Place, depth: int = 0) -> frozenset[_Object]:
@@ -184,7 +198,7 @@ class Signals:
             return frozenset()
         if expression.tag == tags.CALL:  # signal("placed")
             text = constant_of(expression.positional[0]) if expression.positional else None
-            return frozenset([("text", text)]) if isinstance(text, str) else frozenset()
+            return frozenset([(_TEXT, text)]) if isinstance(text, str) else frozenset()
         if expression.tag == tags.ATTRIBUTE:
             return frozenset(
                 one

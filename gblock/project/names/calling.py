@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -406,11 +405,7 @@ class Calling:
         naming = list(islice(self._naming(scope.name, tests), _MOST_NAMING + 1))
         if len(naming) <= _MOST_NAMING:
             return naming
-        directory, name = os.path.split(path)
-        stem = name.partition(".")[0]
-        near = {path, *modules.mentioning(os.path.basename(directory), tests=tests, whole=True)}
-        if stem != "__init__":
-            near.update(modules.mentioning(stem, tests=tests, whole=True))
+        near = modules.near(path, tests=tests)
         naming = list(islice(self._naming(scope.name, tests, near), _MOST_FILES + 1))
         if len(naming) > _MOST_FILES:
             return [path] if self._names(scope.name, path) else []

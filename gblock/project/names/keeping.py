@@ -32,7 +32,11 @@ from gblock.project.reading.word_index import is_listed, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NamedTuple
+
     from gblock.project.names.inference import Inference
+else:
+    from gblock.lean import NamedTuple
 
 _Stores: TypeAlias = dict[str | int, list[tuple[Binding, str]]]
 """The stores of a module by the name of what is stored: the binding and the container."""
@@ -41,7 +45,7 @@ _Arguments: TypeAlias = dict[str | int, list[tuple[Call, int | str, bool]]]
 _Called: TypeAlias = tuple[Call, Expr, Place | None]
 """A call, its callee, and its place if the callee may be an element of a container."""
 _MOST_FILES = 12
-"""A container, or a function, that more files mention is not followed."""
+"""If more files mention a container or a function, only those near it are read."""
 _MOST_GETTERS = 12
 """At most this many functions that return what a container keeps are followed."""
 _MOST_ABSORBING = 12
@@ -60,6 +64,14 @@ _FUNCTIONS = (tags.NAME, tags.ATTRIBUTE, tags.LAMBDA)
 """The arguments that may be a function."""
 _CALLEES = (tags.SUBSCRIPT, tags.CALL, tags.NAME)
 """The callees that may be an element of a container: ``table[key]()``, ``handler()``."""
+
+
+class Container(NamedTuple):
+    """A variable, attribute or parameter that keeps something."""
+
+    name: str
+    path: str
+    """The module whose code puts something into it, or defines it."""
 
 
 class Keeping:
@@ -90,11 +102,11 @@ class Keeping:
         self._passed: dict[str, _Arguments] = {}
         self._taken_at_once: dict[str, dict[str | int, list[Call]]] = {}
         self._given_names: dict[str, dict[str, list[tuple[Call, int]]]] = {}
-        self._containers: dict[tuple[str, int], frozenset[str]] = {}
+        self._containers: dict[tuple[str, int], frozenset[Container]] = {}
         self._absorbed_names: dict[str, bytes] = {}
 
-    def containers(self, summary: ModuleSummary, index: int) -> set[str]:
-        """Return the names of the containers that a function is put into.
+    def containers(self, summary: ModuleSummary, index: int) -> set[Container]:
+        """Return the containers that a function is put into.
 
         A display names it, a statement stores it, or a decorator does.
         """
@@ -105,17 +117,16 @@ class Keeping:
         )
         return set(found)
 
-    def _find_containers(self, summary: ModuleSummary, index: int) -> set[str]:
+    def _find_containers(self, summary: ModuleSummary, index: int) -> set[Container]:
         scope = summary.scopes[index]
         if scope.kind == "lambda":
             return self._stored_under(summary, index) | self._taken(summary, index)
-        found: set[str] = set()
+        found: set[Container] = set()
         outer = summary.scopes[scope.parent]
         makers = [outer.name] if outer.kind == "function" and outer.returns else []
         for name in (scope.name, *makers):
-            naming = self.modules.mentioning(name, whole=True)
-            others = [path for path in naming if path != summary.filename]
-            for path in (summary.filename, *(others if len(others) <= _MOST_FILES else ())):
+            naming = self.modules.naming(name, summary.filename, _MOST_FILES)
+            for path in dict.fromkeys([summary.filename, *naming]):
                 other = self.modules.summary(path)
                 found |= self._stored_under(other, name)
                 found |= self._taken(other, name)
@@ -133,15 +144,15 @@ class Keeping:
                     found |= self.stored(value, None)
         return self._absorbing(found)
 
-    def _absorbing(self, words: set[str]) -> set[str]:
+    def _absorbing(self, containers: set[Container]) -> set[Container]:
         """Return containers, and those that take over what these hold: ``table.update(more)``."""
-        found, waiting = set(words), sorted(words)
-        for word in waiting:
+        found, waiting = set(containers), sorted(containers)
+        for one in waiting:
             if len(found) >= _MOST_ABSORBING:
                 break
-            for path in self._mentioning({word}):
-                if is_listed(word, self._absorbed(path)):
-                    new = self._stored_under(self.modules.summary(path), word) - found
+            for path in self._mentioning({one}):
+                if is_listed(one.name, self._absorbed(path)):
+                    new = self._stored_under(self.modules.summary(path), one.name) - found
                     found |= new
                     waiting += sorted(new)
         return found
@@ -154,8 +165,8 @@ class Keeping:
             found = self._absorbed_names[path] = listed({*b".".join(names).split(b".")})
         return found
 
-    def of_objects(self, summary: ModuleSummary, index: int) -> set[str]:
-        """Return the names of the containers that a class, or an object of it, is put into.
+    def of_objects(self, summary: ModuleSummary, index: int) -> set[Container]:
+        """Return the containers that a class, or an object of it, is put into.
 
         A display or a statement names it, a decorator of the class stores it, or what takes it as
         an argument: ``bus.connect(Scorer())``.
@@ -177,9 +188,9 @@ class Keeping:
                         found |= self._kept_by(call, place, position)
         return found
 
-    def _kept_by(self, call: Call, place: Place, position: int) -> set[str]:
-        """Return the names of the containers into which a callee puts an argument."""
-        found: set[str] = set()
+    def _kept_by(self, call: Call, place: Place, position: int) -> set[Container]:
+        """Return the containers into which a callee puts an argument."""
+        found: set[Container] = set()
         for value in map(unwrapped, self.inference.infer(call.expression.callee, place)):
             if value.kind == v.CLASS:
                 found |= self._parameter(value, position)
@@ -190,8 +201,8 @@ class Keeping:
                     found |= self.stored(value, parameters[at].name)
         return found
 
-    def stored(self, function: v.FunctionValue, name: str | None) -> set[str]:
-        """Return the names of the containers that a function puts one of its parameters into.
+    def stored(self, function: v.FunctionValue, name: str | None) -> set[Container]:
+        """Return the containers that a function puts one of its parameters into.
 
         ``*functions`` is one itself.
 
@@ -207,12 +218,18 @@ class Keeping:
                 return set()
             name = parameters[int(of_class)].name
         parameters = summary.scopes[function.scope].parameters
-        collecting = {one.name for one in parameters if one.name == name and one.kind == "*"}
+        collecting = {
+            Container(one.name, function.path)
+            for one in parameters
+            if one.name == name and one.kind == "*"
+        }
         found = collecting | self._stored_under(summary, name, function.scope)
         return found | self._kept_by_objects(summary, function.scope, name)
 
-    def _stored_under(self, summary: ModuleSummary, key: str | int, within: int = 0) -> set[str]:
-        """Return the names of the containers into which a module puts something.
+    def _stored_under(
+        self, summary: ModuleSummary, key: str | int, within: int = 0
+    ) -> set[Container]:
+        """Return the containers into which a module puts something.
 
         What a container class of the project puts into ``self`` is in all its objects.
 
@@ -221,12 +238,13 @@ class Keeping:
             key: What is stored: a last name, or the scope of a lambda.
             within: The scope whose stores count; 0 for all.
         """
-        found: set[str] = set()
+        found: set[Container] = set()
         for binding, word in self._stores(summary).get(key, ()):
             if not summary.is_within(binding.scope, within):
                 continue
             owner = self.inference.containers.owner(summary, binding.scope, word)
-            found |= {word} if owner is None else self._objects(summary, owner)
+            kept = {Container(word, summary.filename)}
+            found |= kept if owner is None else self._objects(summary, owner)
         for call, given in self.inference.containers.puts(summary):
             if key in _keys(given) and summary.is_within(call.scope, within):
                 owner = summary.class_around(call.scope)
@@ -234,21 +252,22 @@ class Keeping:
                     found |= self._objects(summary, owner)
         return found
 
-    def _objects(self, summary: ModuleSummary, index: int) -> set[str]:
-        """Return the names of variables and attributes that hold objects of a class."""
+    def _objects(self, summary: ModuleSummary, index: int) -> set[Container]:
+        """Return the variables and attributes that hold objects of a class."""
         targets = [(summary.filename, index)]
         heirs = self.inference.calling.subclasses(summary.filename, index)
         targets += [(one.path, one.scope) for one in heirs]
-        found: set[str] = set()
+        found: set[Container] = set()
         for path, scope in targets:
             other = self.modules.summary(path)
             for file in self.naming_objects(other, scope):
-                found |= self.holders(file, other.scopes[scope].name, everywhere=True)
+                holders = self.holders(file, other.scopes[scope].name, everywhere=True)
+                found.update(Container(word, file) for word in holders)
         return found
 
-    def _kept_by_objects(self, summary: ModuleSummary, index: int, name: str) -> set[str]:
+    def _kept_by_objects(self, summary: ModuleSummary, index: int, name: str) -> set[Container]:
         """Return the attributes of objects that a function makes with one of its parameters."""
-        found: set[str] = set()
+        found: set[Container] = set()
         for call, position in self._names_given(summary).get(name, ()):
             if summary.is_within(call.scope, index):
                 place = Place(summary.filename, call.scope, call.path)
@@ -269,7 +288,7 @@ class Keeping:
                             found.setdefault(argument.identifier, []).append((call, position))
         return found
 
-    def _taken(self, summary: ModuleSummary, key: str | int) -> set[str]:
+    def _taken(self, summary: ModuleSummary, key: str | int) -> set[Container]:
         """Return the parameters that collect a function: ``Pipeline([parse])``, ``Chain(parse)``.
 
         With them the attributes that keep such a parameter.
@@ -278,7 +297,7 @@ class Keeping:
             summary: The module of the calls.
             key: The function's name, or the scope of a lambda.
         """
-        found: set[str] = set()
+        found: set[Container] = set()
         for call, position, alone in self._arguments(summary).get(key, ()):
             place = Place(summary.filename, call.scope, call.path)
             for value in map(unwrapped, self.inference.infer(call.expression.callee, place)):
@@ -307,7 +326,7 @@ class Keeping:
                         found.setdefault(_key(argument), []).append((call, position, True))
         return found
 
-    def attributes(self, call: Call, place: Place, position: int | str) -> set[str]:
+    def attributes(self, call: Call, place: Place, position: int | str) -> set[Container]:
         """Return the attributes in which an object keeps an argument of its constructor.
 
         Args:
@@ -316,10 +335,10 @@ class Keeping:
             position: The position or the name of the argument.
         """
         return {
-            word
+            one
             for value in map(unwrapped, self.inference.infer(call.expression.callee, place))
             if value.kind == v.CLASS
-            for word in self._parameter(value, position)
+            for one in self._parameter(value, position)
         }
 
     def _parameter(
@@ -328,8 +347,8 @@ class Keeping:
         position: int | str,
         *,
         collects: bool = False,
-    ) -> set[str]:
-        """Return the name of a parameter of a function or class, and the attributes it sets.
+    ) -> set[Container]:
+        """Return a parameter of a function or class, and the attributes that it sets.
 
         Args:
             taker: The function or class.
@@ -365,7 +384,7 @@ class Keeping:
             for (_, attribute), bindings in summary.scopes[index].attributes.items()
             if any(_key(one.value) == position or _wraps(one.value, position) for one in bindings)
         }
-        return {position, *kept}
+        return {Container(name, taker.path) for name in (position, *kept)}
 
     def _stores(self, summary: ModuleSummary) -> _Stores:
         """Return what a module stores in containers, with the container's name.
@@ -421,12 +440,10 @@ class Keeping:
     def _naming_objects(self, summary: ModuleSummary, index: int) -> list[str]:
         name = summary.scopes[index].name
         paths = dict.fromkeys([summary.filename])
-        paths.update(dict.fromkeys(self.modules.mentioning(name, whole=True)[:_MOST_FILES]))
+        paths.update(dict.fromkeys(self.modules.nearest(name, summary.filename, _MOST_FILES)))
         for path in list(paths):
             for word in sorted(self.holders(path, name)):
-                naming = self.modules.mentioning(word, whole=True)
-                if len(naming) <= _MOST_FILES:
-                    paths.update(dict.fromkeys(naming))
+                paths.update(dict.fromkeys(self.modules.naming(word, path, _MOST_FILES)))
         paths.update(dict.fromkeys(self.naming_module(summary)))
         return list(paths)
 
@@ -438,19 +455,20 @@ class Keeping:
         return self.modules.mentioning(word, whole=True)[:_MOST_FILES]
 
     def handovers(
-        self, words: set[str], path: str, index: int, verbs: AbstractSet[str]
+        self, containers: set[Container], path: str, index: int, verbs: AbstractSet[str]
     ) -> Iterator[tuple[Call, Place, int | None, Expr]]:
         """Yield the calls that hand over a function that one of some containers keeps.
 
         With each, the position of the argument, None for a keyword argument, and the argument.
 
         Args:
-            words: The names of the containers.
+            containers: The containers.
             path: The function's module.
             index: Its scope.
             verbs: The last names of the callees, or of what a callee is the result of.
         """
-        for file in self._mentioning(words):
+        words = {one.name for one in containers}
+        for file in self._mentioning(containers):
             by_name = self.inference.calling.calls_by_name(file)
             calls = [call for verb in sorted(verbs & by_name.keys()) for call in by_name[verb]]
             for call in by_name.get("", ()):  # route(path)(handler)
@@ -466,25 +484,22 @@ class Keeping:
                     ):
                         yield call, place, position, argument
 
-    def _mentioning(self, words: set[str]) -> list[str]:
-        """Return the files that mention a container whose name is not too common."""
+    def _mentioning(self, containers: set[Container]) -> list[str]:
+        """Return the files that may mention containers; of many, those near each."""
+        naming = self.modules.naming
         return sorted(
-            {
-                file
-                for word in sorted(words)
-                for naming in [self.modules.mentioning(word, whole=True)]
-                if len(naming) <= _MOST_FILES
-                for file in naming
-            }
+            {file for name, path in containers for file in naming(name, path, _MOST_FILES)}
         )
 
-    def _getting(self, words: set[str]) -> dict[str, list[str]]:
+    def _getting(self, containers: set[Container]) -> dict[str, list[str]]:
         """Return the functions that return what a container keeps, by the files that mention them.
 
         The name of a special method is empty.
         """
         found: dict[str, list[str]] = {}
-        waiting = [(word, file) for word in sorted(words) for file in self._mentioning({word})]
+        waiting = [
+            (one.name, file) for one in sorted(containers) for file in self._mentioning({one})
+        ]
         seen = {word for word, _ in waiting}
         for word, file in waiting:
             for name, files in self._getters(word, file):
@@ -517,19 +532,18 @@ class Keeping:
         return found
 
     def _calling(self, summary: ModuleSummary, index: int) -> list[str]:
-        """Return the files that may call a function; none if its name is too common."""
+        """Return the files that may call a function; of many, those near it."""
         scope = summary.scopes[index]
         if summary.scopes[scope.parent].kind == "class":
             naming = self.naming_objects(summary, scope.parent)
             if scope.name.startswith("__"):
                 return naming
             return [one for one in naming if one in self.modules.mentioning(scope.name)]
-        naming = self.modules.mentioning(scope.name, whole=True)
-        return naming if len(naming) <= _MOST_FILES else []
+        return self.modules.naming(scope.name, summary.filename, _MOST_FILES)
 
     def callers(
         self,
-        words: set[str],
+        containers: set[Container],
         path: str,
         index: int,
         *,
@@ -539,14 +553,15 @@ class Keeping:
         """Yield the calls of a function that one of some containers keeps, with their files.
 
         Args:
-            words: The names of the containers.
+            containers: The containers.
             path: The function's module.
             index: Its scope, or that of a class.
             kind: The kind of what is called: the class or its objects.
             getters: Whether to follow functions that return what a container keeps.
         """
-        mentioning = self._mentioning(words)
-        getting = self._getting(words) if getters else {}
+        words = {one.name for one in containers}
+        mentioning = self._mentioning(containers)
+        getting = self._getting(containers) if getters else {}
         for file in sorted({*mentioning, *getting}):
             names = getting.get(file, ())
             if file in mentioning:
@@ -570,7 +585,7 @@ class Keeping:
         """
         scope = self.modules.summary(path).scopes[index]
         is_lambda = scope.kind == "lambda"
-        for file in [path] if is_lambda else self._mentioning({scope.name}):
+        for file in [path] if is_lambda else self._mentioning({Container(scope.name, path)}):
             for call in self._taking(file).get(index if is_lambda else scope.name, ()):
                 place = Place(file, call.scope, call.path)
                 values = self.inference.infer(call.expression.callee, place)

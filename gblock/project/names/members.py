@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from gblock.project.names import values as v
+from gblock.project.names.keeping import Container
 from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, Values
 from gblock.project.reading import bindings as kinds
@@ -104,8 +105,8 @@ class Members:
 
     # -- containers
 
-    def containers(self, summary: ModuleSummary, index: int) -> set[str]:
-        """Return the names of the containers that a collected function is put into.
+    def containers(self, summary: ModuleSummary, index: int) -> set[Container]:
+        """Return the containers that a collected function is put into.
 
         Args:
             summary: The module of the function.
@@ -115,9 +116,10 @@ class Members:
         parent = summary.scopes[scope.parent]
         if scope.name.startswith("__") or parent.kind not in ("class", "module"):
             return set()
-        found: set[str] = set()
+        found: set[Container] = set()
         for path in self._collecting(summary, scope.parent):
-            found |= self._table(path).get((summary.filename, index), set())
+            names = self._table(path).get((summary.filename, index), ())
+            found.update(Container(name, path) for name in names)
         return found
 
     def _table(self, path: str) -> dict[tuple[str, int], set[str]]:

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Literal
 
 from gblock.project.names import values as v
+from gblock.project.names.keeping import Container
 from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, ScopeValue, Value, Values
 from gblock.project.reading import bindings as kinds
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
 _MOST_FILES = 12
-"""A decorator that more files mention is not followed to what it decorates."""
+"""If more files mention a decorator, only those near it are read for what it decorates."""
 _DECORATOR = re.compile(rb"@([\w.\x80-\xff]+)")
 _MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap", "starmap_async"}
 """Functions and methods that call a function with each element of an iterable."""
@@ -201,8 +202,7 @@ class Parameters:
         verbs = {symbol.rpartition(".")[2] for symbol in constructs}
         is_class = summary.scopes[owner].kind == "class"
         made = v.ScopeValue(v.CLASS, path, owner) if is_class else v.function(path, owner)
-        naming = modules.mentioning(summary.scopes[owner].name, whole=True)
-        for file in naming if len(naming) <= _MOST_FILES else ():
+        for file in modules.naming(summary.scopes[owner].name, path, _MOST_FILES):
             by_name = self.inference.calling.calls_by_name(file)
             for call in (call for verb in sorted(verbs) for call in by_name.get(verb, ())):
                 place = Place(file, call.scope, call.path)
@@ -314,9 +314,7 @@ class Parameters:
             return []
         found = {own}
         for name in sorted(names):
-            naming = modules.mentioning(name, whole=True)
-            if len(naming) <= _MOST_FILES:
-                found.update(naming)
+            found.update(modules.naming(name, own, _MOST_FILES))
         words = {name.encode() for name in names}
         return [path for path in sorted(found) if not words.isdisjoint(self._words_of(path))]
 
@@ -564,23 +562,23 @@ class Parameters:
         if self.inference.modules.is_frugal:
             return
         keeping, path = self.inference.keeping, summary.filename
-        words = keeping.containers(summary, index)
+        containers = keeping.containers(summary, index)
         for call, place, position in self.inference.calling.handovers(path, index):
             if position is None:
                 continue
-            words |= keeping.attributes(call, place, position)
+            containers |= keeping.attributes(call, place, position)
             for taker in self._functions(call.expression.callee, place):
                 parameters = (
                     self.inference.modules.summary(taker.path).scopes[taker.scope].parameters
                 )
                 at = position + (taker.receiver is not None)
                 if at < len(parameters):
-                    words |= keeping.stored(taker, parameters[at].name)
-        if words:
-            for file, call in keeping.callers(words, path, index, getters=False):
+                    containers |= keeping.stored(taker, parameters[at].name)
+        if containers:
+            for file, call in keeping.callers(containers, path, index, getters=False):
                 yield call.expression, Place(file, call.scope, call.path)
             handing = frozenset(self.inference.catalog.offloads_by_name)
-            for call, place, given, _ in keeping.handovers(words, path, index, handing):
+            for call, place, given, _ in keeping.handovers(containers, path, index, handing):
                 yield from self._beside(call, place, given)
 
     def kept_classes(self, path: str, index: int) -> Iterator[tuple[Call, Place]]:
@@ -595,9 +593,10 @@ class Parameters:
         own = v.ScopeValue(v.CLASS, path, index)
         for cls in (own, *self.inference.calling.heirs(path, index)):
             summary = self.inference.modules.summary(cls.path)
-            words = keeping.of_objects(summary, cls.scope) | {summary.scopes[cls.scope].name}
+            containers = keeping.of_objects(summary, cls.scope)
+            containers.add(Container(summary.scopes[cls.scope].name, cls.path))
             at_once = keeping.taken_at_once(cls.path, cls.scope, v.CLASS)
-            calls = keeping.callers(words, cls.path, cls.scope, kind=v.CLASS)
+            calls = keeping.callers(containers, cls.path, cls.scope, kind=v.CLASS)
             for file, call in chain(at_once, calls):
                 yield call, Place(file, call.scope, call.path)
 

@@ -26,7 +26,7 @@ VARIABLES = frozenset([v.instance("typing.TypeVar"), v.instance("typing_extensio
 _DECLARING = ("Generic", "Protocol")
 """The bases whose brackets give the order of a class's type variables."""
 _MOST_FILES = 12
-"""A generic class that more files mention is not followed to its annotations."""
+"""If more files mention a generic class, only the annotations of those near it are read."""
 _MOST_TYPES = 4
 """A variable that stands for more types than this is unknown."""
 
@@ -136,10 +136,7 @@ class TypeVariables:
         modules = self.inference.modules
         name = modules.summary(cls.path).scopes[cls.scope].name
         written = re.compile(rb"\b%s\[" % re.escape(name.encode()))
-        naming = modules.mentioning(name, whole=True)
-        if len(naming) > _MOST_FILES:
-            return
-        for path in naming:
+        for path in modules.naming(name, cls.path, _MOST_FILES):
             if not written.search(modules.data(path)):
                 continue
             for expression, place in _annotations(modules.summary(path)):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gblock.project.reading.modules import Modules
 
 _MOST_FILES = 12
-"""A name that more files mention is too common to follow."""
+"""A name that more files define is too common to follow."""
 _NEAR = 200
 """Bytes before an argument in which its call may begin."""
 _TAKERS = re.compile(rb"(\w+)\(")
@@ -54,9 +54,17 @@ def parameters_given(
     for taker in sorted(takers):
         name = taker.decode(errors="replace")
         files = modules.mentioning(name, whole=True)
+        if len(files) > _MOST_FILES:
+            files = _defining(taker, files, modules)
         for path in files if len(files) <= _MOST_FILES else ():
             found |= _parameters(modules.data(path)).get(taker, set())
     return {name.decode(errors="replace") for name in found}
+
+
+def _defining(name: bytes, paths: Iterable[str], modules: Modules) -> list[str]:
+    """Return the files that define a function or class of some name."""
+    texts = (b"class " + name, b"def " + name)
+    return [path for path in paths if any(text in modules.data(path) for text in texts)]
 
 
 @lru_cache(maxsize=_MOST_KEPT)

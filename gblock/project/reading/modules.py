@@ -384,6 +384,42 @@ class Modules:
         others = self._tested.mentioning(word, whole=whole) if tests else []
         return sorted((*found, *others), key=self._places.__getitem__) if others else found
 
+    def near(self, path: str, *, tests: bool = False) -> set[str]:
+        """Return a file and those that mention its module or its package.
+
+        Others can hardly mean what the file defines if they use a common name of it.
+        """
+        directory, name = os.path.split(path)
+        stem = name.partition(".")[0]
+        words = {os.path.basename(directory), *(() if stem == "__init__" else (stem,))}
+        found = {path}
+        for word in words:
+            found.update(self.mentioning(word, tests=tests, whole=True))
+        return found
+
+    def naming(self, word: str, path: str, most: int) -> list[str]:
+        """Return the files that may mean by a word what a file defines under it.
+
+        Args:
+            word: The word.
+            path: The file.
+            most: If more files mention the word, only those near the file count, and if these are
+                more, the file alone.
+        """
+        found = self.mentioning(word, whole=True)
+        if len(found) > most:
+            near = self.near(path)
+            found = [one for one in found if one in near]
+        return found if len(found) <= most else [one for one in found if one == path]
+
+    def nearest(self, word: str, path: str, most: int) -> list[str]:
+        """Return at most so many files that mention a word, first those near a file."""
+        found = self.mentioning(word, whole=True)
+        if len(found) > most:
+            near = self.near(path)
+            found = sorted(found, key=lambda one: one not in near)
+        return found[:most]
+
     def mentioned(self, words: frozenset[str]) -> frozenset[str]:
         """Return those of some words that a file contains, tests included, none if frugal."""
         if self.is_frugal:
