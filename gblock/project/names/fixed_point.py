@@ -30,7 +30,9 @@ _LONGEST_CHAIN = 400
 _FRAMES = 16
 """The number of nested Python calls for one question."""
 _WIDEST = 12
-"""The size above which an answer is widened to nothing: a wide set is a guess."""
+"""An answer about more subjects than this is widened to nothing: a wide set is a guess."""
+_LONGEST = 200
+"""An answer of more values than this is widened to nothing, too."""
 _MOST_LOSSES = 16
 """The number of times that an answer may lose a value; negations may keep one from settling."""
 _MOST_RESTARTS = 4
@@ -83,12 +85,16 @@ class _Question:
         self.losses = 0
         """The number of times that the answer lost a value."""
 
-    def keep(self, found: Any) -> bool:
-        """Keep an answer, and return whether it differs from the one before."""
+    def keep(self, bounded: Any, *, is_wide: bool) -> bool:
+        """Keep an answer, and return whether it differs from the one before.
+
+        Args:
+            bounded: The answer, widened if it is too wide.
+            is_wide: True if it is.
+        """
         if self.is_wide:
             return False
-        bounded = _bounded(found)
-        self.is_wide = bool(found and not bounded)
+        self.is_wide = is_wide
         if bounded == self.found or not (bounded or self.found):
             self.found = bounded
             return False
@@ -111,9 +117,15 @@ class _Question:
 
 
 class FixedPoint:
-    """Answers questions and keeps the answers."""
+    """Answers questions and keeps the answers.
 
-    def __init__(self) -> None:
+    Args:
+        subject: Returns what a value is about. Values about the same subject, such as the classes
+            of one family, count once where it is decided whether an answer is too wide.
+    """
+
+    def __init__(self, subject: Callable[[Value], object]) -> None:
+        self._subject = subject
         self._known: dict[Hashable, Any] = {}
         """Answers that are final, and the other questions: a key is a deep tuple, whose hash takes
         long."""
@@ -211,7 +223,7 @@ class FixedPoint:
             return self._given(question, outermost)
         if len(self._trail) == start:  # no other question led back to it, as to most
             question.askers = _NO_ASKERS
-            found = self._known[key] = self._shared(_bounded(found))
+            found = self._known[key] = self._shared(self._bounded(found))
             return found
         members = [*self._trail[start:], question]
         firsts = [question]
@@ -240,6 +252,15 @@ class FixedPoint:
         finally:
             self._restarts -= 1
         return found
+
+    def _bounded(self, found: Any) -> Any:
+        """Return an answer, widened to nothing if it is too wide."""
+        if not found or isinstance(found, tuple):
+            return found
+        if len(found) > _WIDEST:
+            if len(found) > _LONGEST or len(set(map(self._subject, found))) > _WIDEST:
+                return NOTHING
+        return v.bounded(found)
 
     def _shared(self, found: Any) -> Any:
         """Return an equal answer that is kept already, if there is one: most answers are alike."""
@@ -299,7 +320,8 @@ class FixedPoint:
 
     def _keep(self, question: _Question, found: Any) -> None:
         """Keep an answer; if it has changed, the questions that were given it become stale."""
-        if not question.keep(found):
+        bounded = self._bounded(found)
+        if not question.keep(bounded, is_wide=bool(found and not bounded)):
             return
         for asker in question.askers:
             if not asker.is_stale:
@@ -374,16 +396,3 @@ def _spelled(part: object) -> str:
     if isinstance(part, frozenset):
         return f"{{{','.join(sorted(map(_spelled, part)))}}}"
     return repr(part)
-
-
-def _bounded(found: Any) -> Any:
-    if not found or isinstance(found, tuple):
-        return found
-    if len(found) > _WIDEST and len(set(map(_subject, found))) > _WIDEST:
-        return NOTHING
-    return v.bounded(found)
-
-
-def _subject(value: Value) -> object:
-    """Return what counts once in an answer: a class of the project, with objects of it."""
-    return (value.path, value.scope) if value.kind in (v.CLASS, v.OBJECT) else value

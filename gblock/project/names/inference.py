@@ -64,6 +64,7 @@ from gblock.project.reading.expressions import (
     call_of,
     constant_of,
     last_name,
+    without_arguments,
 )
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.summary import ModuleSummary
@@ -91,7 +92,7 @@ class Inference:
     def __init__(self, modules: Modules, catalog: Catalog) -> None:
         self.modules = modules
         self.catalog = catalog
-        answers = FixedPoint()
+        answers = FixedPoint(self._subject)
         self.solved = answers.solved
         self._answered = answers.answered
         self.is_final = answers.is_final
@@ -134,6 +135,22 @@ class Inference:
         for one, same in sharing:
             vars(same).update({name: vars(one)[name] for name in one.OF_FILES})
         return other
+
+    def _subject(self, value: Value) -> object:
+        """Return what a value is about: one family of classes, one module, itself.
+
+        Classes are of one family if their first bases have the same name, and functions if they
+        are of one module or have the same decorators: a registry keeps as many as there are.
+        """
+        if value.kind != v.CLASS and value.kind != v.OBJECT and value.kind != v.FUNCTION:
+            return value
+        scope = self.modules.summary(value.path).scopes[value.scope]
+        if value.kind != v.FUNCTION:
+            return last_name(scope.bases[0]) if scope.bases else (value.path, value.scope)
+        if value.receiver is not None:
+            return self._subject(value.receiver), scope.name
+        decorators = tuple(last_name(without_arguments(one)) for one in scope.decorators)
+        return decorators or value.path
 
     # -- expressions
 
