@@ -26,7 +26,7 @@ class System:
     def __init__(self, own, asked):
         self.own = own
         self.asked = asked
-        self.solver = FixedPoint(lambda value: value)
+        self.solver = FixedPoint()
         self.solves = Counter()
 
     def answer(self, number):
@@ -142,7 +142,7 @@ def test_what_grows_too_wide_is_unknown():
 
 
 def test_an_answer_that_never_settles_ends():
-    solver = FixedPoint(lambda value: value)
+    solver = FixedPoint()
 
     def liar():
         return frozenset() if solver.solved("liar", liar) else frozenset([value(0)])
@@ -151,7 +151,7 @@ def test_an_answer_that_never_settles_ends():
 
 
 def test_what_follows_from_open_answers_is_found_again():
-    solver, found = FixedPoint(lambda value: value), {}
+    solver, found = FixedPoint(), {}
 
     def remembered():
         return solver.remembered(found, "key", lambda: frozenset([len(solver.solved("b", b))]))
@@ -174,7 +174,7 @@ def test_what_follows_from_open_answers_is_found_again():
 
 
 def test_after_an_error_the_question_can_be_asked_again():
-    solver, fails = FixedPoint(lambda value: value), [True]
+    solver, fails = FixedPoint(), [True]
 
     def first():
         return solver.solved("second", second) | {value(1)}

@@ -34,7 +34,7 @@ from gblock.project.reading.expressions import (
 )
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
-_MOST_FILES = 12
+_MOST_FILES = 64
 """A name in more files than this is common: only files near its own are searched."""
 _RUN = frozenset(("hub", "request", "task", "greenlet"))
 """The contexts in which greenlets run code."""

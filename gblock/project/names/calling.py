@@ -33,9 +33,9 @@ _BASES = re.compile(rb"class[ \t]+\w+[ \t]*\(([^:]*)")
 _LETTER = re.compile(rb"\w")
 _MOST_NAMING = 12
 """A name in more files than this is common: then only files near its definition are read."""
-_MOST_FILES = 30
+_MOST_FILES = 100
 """If more files than this can call a function, only callers in its own file are searched."""
-_MOST_CALLERS = 60
+_MOST_CALLERS = 200
 """At most this many calls of one function are followed to its parameters."""
 _MOST_HEIRS = 12
 """At most this many derived classes are searched for calls of an inherited constructor."""

@@ -23,14 +23,14 @@ from collections.abc import Callable, Collection, Hashable, Iterator
 from typing import Any, TypeVar
 
 from gblock.project.names import values as v
-from gblock.project.names.values import NOTHING, Value
+from gblock.project.names.values import NOTHING
 
 _LONGEST_CHAIN = 400
 """The number of questions in a row, if Python's stack allows; the first one answers the others."""
 _FRAMES = 16
 """The number of nested Python calls for one question."""
 _WIDEST = 12
-"""An answer about more subjects than this is widened to nothing: a wide set is a guess."""
+"""An answer about more things than this is widened to nothing: a wide set is a guess."""
 _LONGEST = 200
 """An answer of more values than this is widened to nothing, too."""
 _MOST_LOSSES = 16
@@ -120,12 +120,11 @@ class FixedPoint:
     """Answers questions and keeps the answers.
 
     Args:
-        subject: Returns what a value is about. Values about the same subject, such as the classes
-            of one family, count once where it is decided whether an answer is too wide.
+        breadth: Returns how many things some values are about, at most as many as the values.
     """
 
-    def __init__(self, subject: Callable[[Value], object]) -> None:
-        self._subject = subject
+    def __init__(self, breadth: Callable[[Any], int] = len) -> None:
+        self._breadth = breadth
         self._known: dict[Hashable, Any] = {}
         """Answers that are final, and the other questions: a key is a deep tuple, whose hash takes
         long."""
@@ -258,7 +257,7 @@ class FixedPoint:
         if not found or isinstance(found, tuple):
             return found
         if len(found) > _WIDEST:
-            if len(found) > _LONGEST or len(set(map(self._subject, found))) > _WIDEST:
+            if len(found) > _LONGEST or self._breadth(found) > _WIDEST:
                 return NOTHING
         return v.bounded(found)
 

@@ -11,6 +11,7 @@ guessed from a name alone.
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Hashable, Iterable, Iterator
 
 from gblock.catalog.lookup import Catalog
@@ -92,7 +93,7 @@ class Inference:
     def __init__(self, modules: Modules, catalog: Catalog) -> None:
         self.modules = modules
         self.catalog = catalog
-        answers = FixedPoint(self._subject)
+        answers = FixedPoint(self._breadth)
         self.solved = answers.solved
         self._answered = answers.answered
         self.is_final = answers.is_final
@@ -136,21 +137,37 @@ class Inference:
             vars(same).update({name: vars(one)[name] for name in one.OF_FILES})
         return other
 
-    def _subject(self, value: Value) -> object:
-        """Return what a value is about: one family of classes, one module, itself.
+    def _breadth(self, values: Values) -> int:
+        """Return the number of things that values are about: a registry keeps many of one kind.
 
-        Classes are of one family if their first bases have the same name, and functions if they
-        are of one module or have the same decorators: a registry keeps as many as there are.
+        Classes whose first bases have the same name count once, as do functions that have the
+        module, the name or the decorators in common, modules of one package, and mappings, of
+        which each may hold another key of the same.
         """
-        if value.kind != v.CLASS and value.kind != v.OBJECT and value.kind != v.FUNCTION:
-            return value
-        scope = self.modules.summary(value.path).scopes[value.scope]
-        if value.kind != v.FUNCTION:
-            return last_name(scope.bases[0]) if scope.bases else (value.path, value.scope)
-        if value.receiver is not None:
-            return self._subject(value.receiver), scope.name
-        decorators = tuple(last_name(without_arguments(one)) for one in scope.decorators)
-        return decorators or value.path
+        functions = [value for value in values if value.kind == v.FUNCTION and not value.receiver]
+        subjects = {self._subject(value) for value in values} - {v.FUNCTION}
+        if not functions:
+            return len(subjects)
+        scopes = [self.modules.summary(one.path).scopes[one.scope] for one in functions]
+        names = {scope.name for scope in scopes}
+        decorators = {
+            tuple(last_name(without_arguments(one)) for one in scope.decorators) or scope.name
+            for scope in scopes
+        }
+        common = min(len({one.path for one in functions}), len(names), len(decorators))
+        return len(subjects) + common
+
+    def _subject(self, value: Value) -> object:
+        """Return what a value is about, besides functions, whose subjects depend on the others."""
+        if value.kind == v.MODULE:
+            return os.path.dirname(value.path)
+        if value.kind == v.CLASS or value.kind == v.OBJECT:
+            bases = self.modules.summary(value.path).scopes[value.scope].bases
+            return last_name(bases[0]) if bases else (value.path, value.scope)
+        if value.kind == v.FUNCTION and value.receiver is not None:
+            scopes = self.modules.summary(value.path).scopes
+            return self._subject(value.receiver), scopes[value.scope].name
+        return value.kind if value.kind in (v.FUNCTION, v.MAPPING) else value
 
     # -- expressions
 

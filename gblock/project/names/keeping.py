@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from operator import itemgetter
 from typing import Literal, TypeAlias
 
@@ -46,6 +47,10 @@ _Called: TypeAlias = tuple[Call, Expr, Place | None]
 """A call, its callee, and its place if the callee may be an element of a container."""
 _MOST_FILES = 12
 """If more files mention a container or a function, only those near it are read."""
+_IMPORTING = (b"from ", b"import ")
+"""The starts of import statements."""
+_MOST_PATTERNS = 1_000
+"""At most this many patterns for containers are kept."""
 _MOST_GETTERS = 12
 """At most this many functions that return what a container keeps are followed."""
 _MOST_ABSORBING = 12
@@ -488,8 +493,16 @@ class Keeping:
         """Return the files that may mention containers; of many, those near each."""
         naming = self.modules.naming
         return sorted(
-            {file for name, path in containers for file in naming(name, path, _MOST_FILES)}
+            {
+                file
+                for name, path in containers
+                for file in naming(name, path, _MOST_FILES, self._takes_from(name))
+            }
         )
+
+    def _takes_from(self, name: str) -> Callable[[str], bool]:
+        """Return a function that finds out whether a file may take something out of a container."""
+        return lambda path: _is_used(self.modules.data(path), name)
 
     def _getting(self, containers: set[Container]) -> dict[str, list[str]]:
         """Return the functions that return what a container keeps, by the files that mention them.
@@ -664,6 +677,23 @@ class Keeping:
                 and (callee.tag != tags.NAME or callee.identifier in bound)
             ]
         return found
+
+
+def _is_used(data: bytes, name: str) -> bool:
+    """Return whether a file does more with a name than to import it and to store something."""
+    for match in _uses(name).finditer(data):
+        row = data.rfind(b"\n", 0, match.start()) + 1
+        if not data.startswith(_IMPORTING, row):
+            return True
+    return False
+
+
+@lru_cache(maxsize=_MOST_PATTERNS)
+def _uses(name: str) -> re.Pattern[bytes]:
+    """Return a pattern for the places of a name that store nothing under it."""
+    word = re.escape(name.encode())
+    stores = rb"[ \t]*=[^=]|\[[^\]\n]*\][ \t]*=[^=]"
+    return re.compile(rb"%s(?<!\w%s)\b(?!%s)" % (word, word, stores))  # literal first: fast
 
 
 def _may_get(callee: Expr, names: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ are loaded by their names if they are used at all.
 from __future__ import annotations
 
 import os
+import re
 
 from gblock.project.names import values as v
 from gblock.project.names.partial_texts import HOLE
@@ -28,7 +29,7 @@ _DEFAULTS = ("get", "getenv", "getattr", "pop", "setdefault")
 """Last names of the functions that return a default, their second argument, or something else."""
 _LONGEST_CHAIN = 3
 """At most this many assignments are followed to the default of a setting."""
-_MOST_FILES = 12
+_MOST_FILES = 64
 """A name that more files mention, or a package with more modules, says nothing of a module."""
 
 
@@ -77,7 +78,7 @@ class LoadedModules:
         )
 
     def inside(self, name: str, importer: str) -> Values:
-        """Return the modules that a name with a hole can mean: ``f"shop.mail.{backend}"``.
+        """Return the modules that a name with holes can mean: ``f"shop.{app}.mail_{backend}"``.
 
         Args:
             name: The name of a module, with `HOLE` for each part that is not known.
@@ -86,14 +87,16 @@ class LoadedModules:
         Returns:
             The modules of the package that is known, and any module if none is.
         """
-        package, dot, rest = name.partition(HOLE)[0].rpartition(".")
-        directory = self._directory(package, importer) if dot and not rest else None
+        package = name.partition(HOLE)[0].rpartition(".")[0]
+        directory = self._directory(package, importer)
         if directory is None or self.modules.is_frugal:
             return frozenset([ANY_MODULE])
+        parts = name[len(package) + 1 :].split(HOLE)
+        inside = re.compile(r"\w*".join(map(re.escape, parts)))
         found = [
             path
             for path in self.modules.serving
-            if os.path.dirname(path) == directory and os.path.basename(path) != "__init__.py"
+            if path.startswith(directory + os.sep) and inside.fullmatch(_dotted(path, directory))
         ]
         if not 0 < len(found) <= _MOST_FILES:
             return frozenset([ANY_MODULE])
@@ -171,6 +174,12 @@ class LoadedModules:
         own = [name for name in names if _plain(name) == _plain(stem)]
         chosen = own or (names if len(names) == 1 else ())
         return NOTHING.union(*(_defined(summary, name) for name in chosen))
+
+
+def _dotted(path: str, directory: str) -> str:
+    """Return the name of a module inside of a directory."""
+    name = os.path.relpath(path, directory).removesuffix(".py").removesuffix("__init__")
+    return name.strip(os.sep).replace(os.sep, ".")
 
 
 def _defined(summary: ModuleSummary, name: str) -> Values:

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 else:
     from gblock.lean import NamedTuple
 
-_MOST_FILES = 8
+_MOST_SETTING = 8
 """An attribute that is set in more files than this is too common to follow."""
+_MOST_FILLING = 64
+"""A container that more files put something into is not followed: each plug-in may do it."""
 _REQUEST = re.compile(
     r"(?:self\.)?(?:req(?:uest)?|info\.context)((?:\.(?:context|ctx|state))?)|[\w.]+(\.registry)"
 )
@@ -162,9 +164,9 @@ class Outside:
 
     def _put(self, path: str, name: str) -> Values:
         found: set[Value] = set()
-        for other, scope in self._scopes(name, self._filled_in):
+        for other, scope in self._scopes(name, self._filled_in, _MOST_FILLING):
             bindings = scope.bindings.get(name, ())
-            if other != path and any(self._is_from(one, other, path, name) for one in bindings):
+            if other != path and self._is_imported(bindings, other, path, name):
                 found |= self._stores(bindings, other)
             for (owner, attribute), given in scope.attributes.items():
                 if attribute == name and self._is_module(owner, given[0], other, path):
@@ -181,7 +183,7 @@ class Outside:
     def _namespace(self, path: str, name: str) -> Values:
         known = [
             (attribute, self._values(_Set(other, owner, given)))
-            for other, scope in self._scopes(name, self._filled_in)
+            for other, scope in self._scopes(name, self._filled_in, _MOST_FILLING)
             for (owner, attribute), given in scope.attributes.items()
             if (owner == name and self._is_bound_by(other, name, path))
             or (
@@ -191,18 +193,21 @@ class Outside:
         ]
         return frozenset([v.MappingValue(v.MAPPING, (one,), NOTHING) for one in known if one[1]])
 
-    def _scopes(self, name: str, words: Callable[[str], bytes]) -> Iterator[tuple[str, Scope]]:
+    def _scopes(
+        self, name: str, words: Callable[[str], bytes], most: int
+    ) -> Iterator[tuple[str, Scope]]:
         """Yield the scopes of a few files that mention a name, each with its file.
 
         Args:
             name: The name.
             words: Returns the names of a file that count.
+            most: If more files mention it, none count.
         """
         modules = self.inference.modules
         mentioning = modules.mentioning(name, whole=True)
         counting = (path for path in mentioning if is_listed(name, words(path)))
-        paths = list(islice(counting, _MOST_FILES + 1))
-        for path in paths if len(paths) <= _MOST_FILES else ():
+        paths = list(islice(counting, most + 1))
+        for path in paths if len(paths) <= most else ():
             for scope in modules.summary(path).scopes:
                 yield path, scope
 
@@ -216,6 +221,20 @@ class Outside:
             return False
         place = Place(importer, binding.scope, binding.path)
         return v.FileValue(v.MODULE, path) in self.inference.infer(read_dotted(owner), place)
+
+    def _is_imported(
+        self, bindings: Sequence[Binding], importer: str, path: str, name: str
+    ) -> bool:
+        """Return whether a scope of a file has a module's name by an import, or by ``*``."""
+        if any(self._is_from(one, importer, path, name) for one in bindings):
+            return True
+        modules = self.inference.modules
+        stars = modules.summary(importer).star_imports if bindings else ()
+        return any(
+            modules.resolve(one.value[0], one.value[2], importer) == path
+            for one in stars
+            if all(binding.kind in kinds.STORES for binding in bindings)
+        )
 
     def _is_bound_by(self, importer: str, name: str, path: str) -> bool:
         """Return whether a file's name is that of a module, which may be the file itself."""
@@ -319,7 +338,7 @@ class Outside:
     def _find(self, name: str) -> list[_Set]:
         found = [
             _Set(path, owner, bindings)
-            for path, scope in self._scopes(name, self._set_in)
+            for path, scope in self._scopes(name, self._set_in, _MOST_SETTING)
             for (owner, attribute), bindings in scope.attributes.items()
             if attribute == name and owner not in ("self", "cls")
         ]

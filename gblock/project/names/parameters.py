@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gblock.catalog.libraries import Construct
     from gblock.project.names.inference import Inference
 
-_MOST_FILES = 12
+_MOST_FILES = 64
 """If more files mention a decorator, only those near it are read for what it decorates."""
 _DECORATOR = re.compile(rb"@([\w.\x80-\xff]+)")
 _MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap", "starmap_async"}

@@ -13,7 +13,7 @@ from gblock.project.reading.word_index import WordSearch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import NamedTuple
 
     from gblock.project.reading.import_resolver import ImportResolver
@@ -397,19 +397,24 @@ class Modules:
             found.update(self.mentioning(word, tests=tests, whole=True))
         return found
 
-    def naming(self, word: str, path: str, most: int) -> list[str]:
+    def naming(
+        self, word: str, path: str, most: int, chosen: Callable[[str], bool] | None = None
+    ) -> list[str]:
         """Return the files that may mean by a word what a file defines under it.
 
         Args:
             word: The word.
             path: The file.
-            most: If more files mention the word, only those near the file count, and if these are
-                more, the file alone.
+            most: If more files mention the word, only those near the file count, of these only
+                the chosen ones, and if these are more, the file alone.
+            chosen: Returns whether a file uses the word as it is looked for.
         """
         found = self.mentioning(word, whole=True)
         if len(found) > most:
             near = self.near(path)
             found = [one for one in found if one in near]
+        if len(found) > most and chosen is not None:
+            found = [one for one in found if one == path or chosen(one)]
         return found if len(found) <= most else [one for one in found if one == path]
 
     def nearest(self, word: str, path: str, most: int) -> list[str]:
