@@ -126,3 +126,22 @@ def test_each_class_of_a_family_is_followed(tmp_path, form):
         ).replace("NAME", f"Member{number}")
     found = [one.context for one in reported(tmp_path, files) if one.symbol]
     assert ["request"] * MEMBERS == found
+
+
+TOOLS = "class Client:\n    def lock(self): CALL\nclient = Client()\ndef lock(): CALL\n"
+
+
+@pytest.mark.parametrize("call", ["lock()", "client.lock()", "Client().lock()"])
+def test_a_request_is_found_among_many_commands(tmp_path, call):
+    start = f"from tools import client, lock, Client\n{{}}\ndef run(): {call}\n"
+    files = {
+        "Procfile": "web: gunicorn -k gevent website:app\n",
+        "tools.py": TOOLS,
+        "website.py": start.format(
+            "from flask import Flask\napp = Flask(__name__)\n@app.route('/')"
+        ),
+    }
+    for number in range(60):
+        files[f"command_{number}.py"] = start.format("import click\n@click.command()")
+    contexts = {one.context for one in reported(tmp_path, files) if one.symbol}
+    assert "request" in contexts

@@ -33,12 +33,14 @@ from gblock.project.reading.summary import AnyCall, Call, ModuleSummary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from gblock.project.reading.import_graph import ImportGraph
 
 _MOST_CALLERS = 40
 """At most this many callers of one function are followed."""
+_MOST_OF_FILE = 8
+"""At most this many of them in one file, if several files have some."""
 _BUILTINS = frozenset(dir(builtins))
 _PROPERTIES = frozenset({"property", "cached_property", "reify", "hybrid_property", "lazy"})
 """Last names of decorators that make a method run where its attribute is read."""
@@ -100,13 +102,19 @@ class Callers:
     Args:
         inference: Type inference over the project.
         graph: Returns the project's import graph; None where the files are no project.
+        served: Returns the files that services on gevent can run: of many callers, those in these
+            files are the first to be followed.
     """
 
     def __init__(
-        self, inference: Inference, graph: Callable[[], ImportGraph | None] | None = None
+        self,
+        inference: Inference,
+        graph: Callable[[], ImportGraph | None] | None = None,
+        served: Callable[[], Collection[str]] = frozenset,
     ) -> None:
         self.inference = inference
         self._graph = graph
+        self._served = served
         self.modules = inference.modules
         self.keeping = inference.keeping
         self.dispatch = Dispatch(inference)
@@ -379,6 +387,7 @@ class Callers:
             files = [path for path in files if path in beside]
         found: list[Caller] = []
         for path in files:
+            before = len(found)
             calls = calling.calls_by_name(path)
             names = {name, *calling.aliases(path).get(name, ())}
             if scope.kind == "class":
@@ -416,6 +425,8 @@ class Callers:
                 )
                 if len(found) >= _MOST_CALLERS:
                     return found
+                if len(found) - before >= _MOST_OF_FILE and len(files) > MOST_FILES:
+                    break
         return found
 
     def _is_of_nothing(self, callee: Expr, path: str) -> bool:
@@ -470,17 +481,23 @@ class Callers:
         return not origins.isdisjoint(self.inference.classes.ancestry(summary.filename, owner))
 
     def _naming(self, path: str, name: str) -> list[str]:
-        """Return the files that mention a name, the definition's first, without tests."""
-        others = self.modules.mentioning(name, whole=True)
-        return [path, *(one for one in others if one != path)]
+        """Return the files that mention a name, without tests.
+
+        The definition's comes first, then those that services on gevent can run.
+        """
+        others = [one for one in self.modules.mentioning(name, whole=True) if one != path]
+        if len(others) > MOST_FILES:
+            served = self._served()
+            others.sort(key=lambda one: one not in served)
+        return [path, *others]
 
     def _naming_attribute(self, summary: ModuleSummary, index: int, how: bytes) -> list[Caller]:
         """Return the functions that read or set a property: those that mention the attribute."""
         scope = summary.scopes[index]
         pattern = re.compile(how % re.escape(scope.name.encode()))
-        files = self._naming(summary.filename, scope.name)
+        files = self.modules.naming(scope.name, summary.filename, MOST_FILES)
         found: list[Caller] = []
-        for path in files if len(files) <= MOST_FILES else [summary.filename]:
+        for path in dict.fromkeys([summary.filename, *files]):
             reader = self.modules.summary(path)
             data = self.modules.data(path)
             proven = self._reading(reader, summary, index) if how == _READ else set()

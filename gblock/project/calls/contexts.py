@@ -84,7 +84,7 @@ class Contexts:
         self.running = Running(inference.modules, processes)
         self._entries = Entries(inference, self.running.repository)
         self._applications = Applications(inference, self.running)
-        self._callers = Callers(inference, self._graph)
+        self._callers = Callers(inference, self._graph, self._served)
         self._offloading = offloading
         self._queues = Queues(inference)
         self._named_runs = NamedRuns(inference)
@@ -105,6 +105,10 @@ class Contexts:
         """The places whose contexts a search needs at the time."""
         self._started: dict[tuple[str, int], list[Started]] = {}
         self._leading_on: dict[tuple[str, int], tuple[list[Caller], bool, bool]] = {}
+
+    def _served(self) -> frozenset[str]:
+        processes = self.running.processes
+        return processes.served if processes is not None else frozenset()
 
     def _graph(self) -> ImportGraph | None:
         processes = self.running.processes

@@ -225,6 +225,11 @@ class Processes:
             )
         )
 
+    @cached_property
+    def served(self) -> frozenset[str]:
+        """The files that services on gevent can run."""
+        return frozenset().union(*map(self.modules_of, self._on_gevent))
+
     def is_of_service(self, process: Process) -> bool:
         """Return whether a process serves on gevent.
 
