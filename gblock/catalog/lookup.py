@@ -462,6 +462,11 @@ class Catalog:
             order.extend(base for base in bases if base not in order)
         return order
 
+    def inherited(self, symbol: str) -> list[str]:
+        """Return the dotted names of a method: by its own class, then by the bases of this one."""
+        owner, _, name = symbol.rpartition(".")
+        return [f"{base}.{name}" for base in self.lineage(owner)] if owner else [symbol]
+
     def _bases_by_name(self, name: str) -> tuple[str, ...]:
         """Return the bases of a class by the first pattern that its name matches."""
         package, _, last = name.rpartition(".")
@@ -599,10 +604,19 @@ class Catalog:
     def frameworks(self) -> tuple[tuple[Entry, frozenset[str]], ...]:
         """Each entry point, with the packages of which a project that uses it mentions one.
 
+        A package whose classes derive from those of a framework is one of them.
+
         Raises:
             UserError: if an entry in one of the catalog's files is invalid.
         """
-        return tuple((entry, entry.packages) for entry in self.entries)
+        deriving: dict[str, set[str]] = {}
+        for name, bases in self.bases.items():
+            for base in bases:
+                deriving.setdefault(base.partition(".")[0], set()).add(name.partition(".")[0])
+        return tuple(
+            (entry, entry.packages.union(*(deriving.get(one, ()) for one in entry.packages)))
+            for entry in self.entries
+        )
 
     @_OfLibraries
     def signals(self) -> tuple[Signal, ...]:

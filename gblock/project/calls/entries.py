@@ -102,6 +102,11 @@ class Entries:
             if entry.framework == "python" or entry.files or not mentioned.isdisjoint(names)
         )
 
+    def _called(self, callee: Expr, place: Place) -> set[str]:
+        """Return the dotted names of the functions that a callee may be, by each base of theirs."""
+        symbols = self.inference.callees.called_symbols(callee, place)
+        return {one for symbol in symbols for one in self.inference.catalog.inherited(symbol)}
+
     @cached_property
     def _by_decorator(self) -> ByLastName[tuple[str, Entry]]:
         return ByLastName((s, (s, entry)) for entry in self._all for s in entry.decorators)
@@ -183,7 +188,7 @@ class Entries:
                 yield Started(entry.context, entry.framework, label, False, entry)
             if not known:
                 continue
-            symbols = self.inference.callees.called_symbols(callee, place)
+            symbols = self._called(callee, place)
             is_known = bool(symbols) or bool(self.inference.infer(callee, place))
             for symbol, entry in sorted(known, key=_is_pattern):
                 is_certain = any(fits(one, symbol) for one in symbols)
@@ -246,7 +251,7 @@ class Entries:
         return [
             entry
             for callee, place in applied
-            for applying in sorted(self.inference.callees.called_symbols(callee, place))
+            for applying in sorted(self._called(callee, place))
             for symbol, entry in self._by_decorator.of(applying.rpartition(".")[2])
             if fits(applying, symbol)
         ]
@@ -306,7 +311,7 @@ class Entries:
         for decorator in scope.decorators:
             callee = without_arguments(decorator)
             for symbol, entry in self._of_callee(self._by_decorator, callee, summary.filename):
-                symbols = self.inference.callees.called_symbols(callee, place)
+                symbols = self._called(callee, place)
                 if any(fits(one, symbol) for one in symbols):
                     yield entry, True
 
@@ -373,7 +378,7 @@ class Entries:
             by_name = calling.calls_by_original_name(path)
             for call in (call for one in fnmatch.filter(by_name, name) for call in by_name[one]):
                 place = Place(path, call.scope, call.path)
-                symbols = self.inference.callees.called_symbols(call.expression.callee, place)
+                symbols = self._called(call.expression.callee, place)
                 if not any(fits(symbol, argument.symbol) for symbol in symbols):
                     if symbols or "*" not in argument.symbol:
                         continue
@@ -474,7 +479,7 @@ class Entries:
         """
         name = last_name(call.expression.callee)
         if name == "__init__":
-            called = self.inference.callees.called_symbols(call.expression.callee, place)
+            called = self._called(call.expression.callee, place)
             known = [
                 one
                 for made in sorted({symbol.rpartition(".")[2] for symbol in called} - {name})
@@ -543,7 +548,7 @@ class Entries:
         inner = expression.callee
         called = inner if inner is not None and inner.tag == tags.CALL else expression
         by = f"by {last_name(callee)}()"
-        symbols = self.inference.callees.called_symbols(callee, place)
+        symbols = self._called(callee, place)
         return [
             Started(self._context(entry, called, place), entry.framework, label, True, entry)
             for symbol, entry in sorted(known, key=_is_pattern)

@@ -109,12 +109,8 @@ class Offloading:
 
     def _offload(self, symbol: str) -> Offload | None:
         catalog = self.inference.catalog
-        owner, _, name = symbol.rpartition(".")
-        for base in catalog.lineage(owner):
-            found = catalog.offload_by_symbol.get(f"{base}.{name}")
-            if found is not None:
-                return found
-        return catalog.offload_by_symbol.get(symbol)
+        found = map(catalog.offload_by_symbol.get, catalog.inherited(symbol))
+        return next((offload for offload in found if offload is not None), None)
 
     def _forwarded(self, call: Call, offload: Offload) -> CallExpr:
         _, _, positional, keywords = call.expression

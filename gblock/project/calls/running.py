@@ -221,7 +221,7 @@ class Running:
         """Return the context of what runs in a thread of the standard library.
 
         Monkey patching makes a greenlet of it. A script's main guard alone is no evidence of the
-        processes that start it.
+        processes that start it, unless nothing else starts a process of the project.
 
         Args:
             path: The file that starts the thread.
@@ -232,7 +232,7 @@ class Running:
         running = [p for p in processes.reaching(path) if p.is_deployed]
         if not running and self.is_beside_gevent(path):
             return OTHER
-        if not running or all(process.is_casual for process in running):
+        if not running or (processes.has_started and all(one.is_casual for one in running)):
             return GREENLET
         if any(not processes.keeps_threads(process) for process in running):
             return GREENLET

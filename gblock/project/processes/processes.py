@@ -237,10 +237,10 @@ class Processes:
         """
         if not process.is_gevent_service:
             return False
-        return not (process.is_casual and self._has_started)
+        return not (process.is_casual and self.has_started)
 
     @cached_property
-    def _has_started(self) -> bool:
+    def has_started(self) -> bool:
         """True if something starts a process on gevent: neither its main guard nor locust alone."""
         started = (p for p in self._all if p.is_gevent_service and not p.is_load_test)
         return any(not process.is_casual for process in started)
