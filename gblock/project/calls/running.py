@@ -35,15 +35,6 @@ if TYPE_CHECKING:
 
 _WEB = ("gunicorn", "uwsgi", "server")
 """Kinds of processes that serve requests."""
-_SERVING = re.compile(
-    rb"serve|WSGIServer|StreamServer|[sS]ocket_?io\b|\.run\(|make_server|wsgi|zerorpc|Server\("
-)
-"""Names that the file of a program contains if it serves requests."""
-_STARTING = re.compile(
-    rb"spawn|\.start\(|start_\w+\(|[tT]hread|[pP]ool|Executor|Greenlet|Timer|[sS]chedul|map\(|"
-    + _SERVING.pattern
-)
-"""Names that a file contains if it starts a greenlet, or what starts some."""
 
 
 class Running:
@@ -58,8 +49,6 @@ class Running:
         self.modules = modules
         self._find = find
         self._of_tests: dict[str, bool] = {}
-        self._serving: dict[str, bool] = {}
-        self._starting: dict[str, bool] = {}
 
     @cached_property
     def processes(self) -> Processes | None:
@@ -154,24 +143,8 @@ class Running:
         return process.runs_on_gevent == "yes"
 
     def _is_alone(self, process: Process) -> bool:
-        """Return whether a program has one greenlet: nothing of it starts another one.
-
-        A program that patches for itself is meant to have several. One that imports a package of
-        a service is patched, too, if the package patches.
-        """
-        if self.processes is None or not process.is_by_file or not process.patches:
-            return False
-        if any(patch.path in process.entries for patch in process.patches):
-            return False
-        return not any(map(self._starts, self.processes.modules_of(process)))
-
-    def _starts(self, path: str) -> bool:
-        """Return whether a file contains a name of what starts greenlets."""
-        found = self._starting.get(path)
-        if found is None:
-            found = _STARTING.search(self.modules.data(path)) is not None
-            self._starting[path] = found
-        return found
+        """Return whether a program has one greenlet: nothing of it starts another one."""
+        return self.processes is not None and self.processes.activity.is_alone(process)
 
     def _begun_by(self, path: str, processes: Processes) -> list[Process]:
         """Return the processes that start in a file."""
@@ -322,14 +295,8 @@ class Running:
             return self._workers is None or not self._workers.run_tasks(process)
         if process.kind not in ("script", "console script"):
             return False
-        return any(map(self._serves, process.entries))
-
-    def _serves(self, path: str) -> bool:
-        """Return whether the file of a program contains a name of what serves requests."""
-        found = self._serving.get(path)
-        if found is None:
-            found = self._serving[path] = _SERVING.search(self.modules.data(path)) is not None
-        return found
+        processes = self.processes
+        return processes is not None and any(map(processes.activity.serves, process.entries))
 
     # -- code that nothing is known to run
 

@@ -18,6 +18,7 @@ from typing import TypeAlias
 from gblock.catalog.entries import Entry
 from gblock.project.names.inference import Inference
 from gblock.project.processes import surroundings
+from gblock.project.processes.activity import Activity
 from gblock.project.processes.analysis import Analysis
 from gblock.project.processes.apart import HubsApart
 from gblock.project.processes.deployment import Note
@@ -182,6 +183,11 @@ class Processes:
     def handling(self, process: Process) -> frozenset[str]:
         """Return the files whose handlers of requests a process can run."""
         return self._loading.handling(process)
+
+    @cached_property
+    def activity(self) -> Activity:
+        """The greenlets and servers that programs start."""
+        return Activity(self.modules, self.modules_of)
 
     def on_gevent(self, path: str) -> list[Process]:
         """Return the processes of the service that can run a module and surely run on gevent.

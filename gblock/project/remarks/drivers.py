@@ -424,6 +424,8 @@ class Drivers:
         reaching = [p for p in self.processes.reaching(path) if p.kind != "tests"]
         both = [p for p in reaching if reader in self.processes.modules_of(p)]
         reaching = both or reaching
+        if reaching and all(map(self.processes.activity.is_alone, reaching)):
+            return None  # no other greenlet waits for the hub
         running = [p for p in reaching if p.runs_on_gevent == YES]
         if not reaching and self._only_load_tests:
             return None
