@@ -2348,6 +2348,40 @@ def test_a_thread_whose_class_nothing_names_is_a_note(tmp_path, base, other, exp
     assert [expected] == [one.severity]
 
 
+@pytest.mark.parametrize(
+    ("patch", "start", "context"),
+    [
+        ("", "", "native-thread"),
+        ("from gevent import monkey; monkey.patch_all()\n", "", "greenlet"),
+        ("", "web: gunicorn -k gevent server:app\n", "greenlet"),
+    ],
+)
+def test_a_thread_of_a_script_is_native_where_the_script_does_not_patch(
+    tmp_path, patch, start, context
+):
+    files = {
+        "Procfile": start,
+        "server.py": f"{patch}from gevent.pywsgi import WSGIServer\nfrom worker import begin\n"
+        "def app(environ, start_response): begin()\n"
+        "WSGIServer(('', 80), app).serve_forever()\n",
+        "worker.py": "import threading\ndef check(x): CALL\nSTEPS = [check]\n"
+        "def execute():\n    for step in STEPS: step(1)\n"
+        "def begin(): threading.Thread(target=execute).start()\n",
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files) if one.symbol]
+
+
+@pytest.mark.parametrize("made", ["flask.Flask", "flask_api.FlaskAPI", "eve.Eve"])
+def test_a_class_of_a_package_that_derives_from_a_framework_s_has_its_entries(tmp_path, made):
+    package, _, name = made.partition(".")
+    files = {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+        "app.py": f"from {package} import {name}\napp = {name}(__name__)\n",
+        "views.py": "from app import app\n@app.route('/')\ndef index(): CALL\n",
+    }
+    assert ["request"] == [one.context for one in reported(tmp_path, files)]
+
+
 WAIT = "import fcntl\ndef halt(this): fcntl.flock(1, fcntl.LOCK_EX)\nTABLE = {'halt': halt}\n"
 
 

@@ -1175,3 +1175,21 @@ def test_a_script_that_the_environment_gives_a_database_is_no_server(tree):
     )
     found = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
     assert () == found.diagnostics
+
+
+@pytest.mark.parametrize(
+    ("start", "count"), [("", 0), ("gevent.spawn(print)", 1), ("pool = Pool()", 1)]
+)
+def test_a_program_without_another_greenlet_waits_for_itself(tree, start, count):
+    root = tree(
+        {
+            "setup.py": "from setuptools import setup\n"
+            "setup(entry_points={'console_scripts': ['create-db = shop.create:main']})\n",
+            "shop/__init__.py": "",
+            "shop/create.py": "import gevent, sqlalchemy\ndef main():\n"
+            "    engine = sqlalchemy.create_engine('mysql+mysqldb://db/shop')\n"
+            f"    engine.execute('CREATE DATABASE shop')\n    {start}\n",
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
+    assert count == len([one for one in found.diagnostics if one.code == "blocking-driver"])

@@ -125,3 +125,17 @@ def test_other_files_need_what_a_file_in_python_2_says(tmp_path):
     assert ("config.py", "invalid-syntax", "") in places
     assert ("work.py", "blocking-call", "request") in places
     assert any(one.code == "blocking-driver" for one in found)
+
+
+@pytest.mark.parametrize(("text", "count"), [("print('late')", 1), ("print 'late'", 0)])
+def test_a_late_patch_of_tls_raises_in_python_3_alone(tmp_path, text, count):
+    files = {
+        "Procfile": "web: python serve.py\n",
+        "serve.py": "import urllib3, old\nfrom gevent import monkey\nmonkey.patch_all()\n"
+        "from gevent.pywsgi import WSGIServer\nWSGIServer(('', 80), old.app).serve_forever()\n",
+        "old.py": f"def app(environ, start_response):\n    {text}\n",
+    }
+    for name, written in files.items():
+        (tmp_path / name).write_text(written)
+    found = check([str(tmp_path)], Config(root=str(tmp_path))).diagnostics
+    assert count == len([one for one in found if one.code == "late-monkey-patch"])

@@ -147,6 +147,11 @@ FOLLOWED = {
             """,
         "main": ("from reg import table\n", "table()[k](x)"),
     },
+    "a table that a function of another module is given": {
+        "run": "def dispatch(k, table, x):\n    for one in table:\n        one['fn'](x)\n",
+        "handlers": "def place(x): CALL\nTABLE = [{'name': 'a', 'fn': place}]\n",
+        "main": ("from run import dispatch\n", "dispatch(k, handlers.TABLE, x)"),
+    },
     "getter of a dict": {
         "reg": """
             TABLE = {}

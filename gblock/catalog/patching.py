@@ -24,6 +24,8 @@ class Original(Table, frozen=True):
     """True if objects made by it are stale: ``lock = threading.Lock()``."""
     waits_in: str = ""
     """The method that blocks, if only one does: without a call of it the name does no harm."""
+    python_3: bool = False
+    """True if Python 2 has no such effect."""
 
 
 class Import(Table, frozen=True):

@@ -176,6 +176,7 @@ class LateMonkeyPatch(ProcessRule):
     def find(cls, service: Service, _paths: Collection[str]) -> Iterable[Remark]:
         """Yield one remark for each late patch."""
         processes = service.processes
+        originals = processes.inference.catalog.originals
         found: dict[_PatchPlace, dict[tuple[str, int, str], _Late]] = {}
         for process in processes.all():
             if not process.is_gevent_service:
@@ -184,6 +185,9 @@ class LateMonkeyPatch(ProcessRule):
                 # `captured-before-patch` reports what the file of the patch itself keeps.
                 if step.kind == "made" or (step.kind != "imported" and step.path == patch.path):
                     continue
+                if all(originals[one].python_3 for one in step.keeps) and step.keeps:
+                    if processes.runs_python_2(process):
+                        continue
                 place = _place(processes, process, step, patch)
                 if step.kind != "imported" and (place.path, place.row) == (step.path, step.row):
                     continue

@@ -21,6 +21,7 @@ from gblock.project.reading.expressions import (
     CallExpr,
     ElementsExpr,
     Expr,
+    dotted,
     functions_named,
     is_display,
     last_name,
@@ -150,16 +151,36 @@ class Keeping:
         return self._absorbing(found)
 
     def _absorbing(self, containers: set[Container]) -> set[Container]:
-        """Return containers, and those that take over what these hold: ``table.update(more)``."""
+        """Return containers, and those that take over what these hold: ``table.update(more)``.
+
+        With them the parameters that are given one: ``dispatch(request, table)``.
+        """
         found, waiting = set(containers), sorted(containers)
         for one in waiting:
             if len(found) >= _MOST_ABSORBING:
                 break
             for path in self._mentioning({one}):
+                summary = self.modules.summary(path)
+                new = self._given_to(summary, one.name) if one in containers else set()
                 if is_listed(one.name, self._absorbed(path)):
-                    new = self._stored_under(self.modules.summary(path), one.name) - found
-                    found |= new
-                    waiting += sorted(new)
+                    new |= self._stored_under(summary, one.name)
+                waiting += sorted(new - found)
+                found |= new
+        return found
+
+    def _given_to(self, summary: ModuleSummary, name: str) -> set[Container]:
+        """Return the parameters of other modules' functions that are given what a name holds."""
+        found: set[Container] = set()
+        own = summary.scopes[0].bindings
+        for call, position, alone in self._arguments(summary).get(name, ()):
+            callee = call.expression.callee
+            first = (dotted(callee) or "").partition(".")[0]
+            is_other = any(one.kind == kinds.IMPORTED for one in own.get(first, ()))
+            if alone and (is_other or first not in own):
+                place = Place(summary.filename, call.scope, call.path)
+                for value in map(unwrapped, self.inference.infer(callee, place)):
+                    if value.kind == v.FUNCTION and value.path != summary.filename:
+                        found |= self._parameter(value, position)
         return found
 
     def _absorbed(self, path: str) -> bytes:

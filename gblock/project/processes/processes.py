@@ -189,6 +189,10 @@ class Processes:
         """The greenlets and servers that programs start."""
         return Activity(self.modules, self.modules_of)
 
+    def runs_python_2(self, process: Process) -> bool:
+        """Return whether a file that a process can run is in Python 2."""
+        return any(map(self.modules.is_in_python_2, self.modules_of(process)))
+
     def on_gevent(self, path: str) -> list[Process]:
         """Return the processes of the service that can run a module and surely run on gevent.
 
