@@ -141,8 +141,7 @@ class Inference:
         """Return the number of things that values are about: a registry keeps many of one kind.
 
         Classes whose first bases have the same name count once, as do functions that have the
-        module, the name or the decorators in common, modules of one package, and mappings, of
-        which each may hold another key of the same.
+        module, the name or the decorators in common, and modules of one package.
         """
         functions = [value for value in values if value.kind == v.FUNCTION and not value.receiver]
         subjects = {self._subject(value) for value in values} - {v.FUNCTION}
@@ -167,7 +166,7 @@ class Inference:
         if value.kind == v.FUNCTION and value.receiver is not None:
             scopes = self.modules.summary(value.path).scopes
             return self._subject(value.receiver), scopes[value.scope].name
-        return value.kind if value.kind in (v.FUNCTION, v.MAPPING) else value
+        return value.kind if value.kind == v.FUNCTION else value
 
     # -- expressions
 

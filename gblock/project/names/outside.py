@@ -171,7 +171,7 @@ class Outside:
             for (owner, attribute), given in scope.attributes.items():
                 if attribute == name and self._is_module(owner, given[0], other, path):
                     found |= self._stores(given, other)
-        return frozenset(found)
+        return v.united(frozenset(found))
 
     def namespace(self, path: str, name: str) -> Values:
         """Return the attributes that code sets on a namespace that a module's name holds."""

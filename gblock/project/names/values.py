@@ -225,6 +225,19 @@ def declares(values: Values) -> bool:
     )
 
 
+def united(values: Values) -> Values:
+    """Return values with one mapping in the place of several, which hold parts of the same."""
+    mappings = [value for value in values if value.kind == MAPPING]
+    if len(mappings) < 2:
+        return values
+    known: dict[Hashable, Values] = {}
+    for key, held in (item for one in mappings for item in one.known):
+        known[key] = known.get(key, NOTHING) | held
+    items = tuple(sorted(known.items(), key=lambda item: repr(item[0])))
+    others = NOTHING.union(*(one.others for one in mappings))
+    return values.difference(mappings) | {MappingValue(MAPPING, items, others)}
+
+
 def bounded(values: Values, depth: int = 3) -> Values:
     """Return values whose containers nest no deeper than this; deeper elements are unknown."""
     for value in values:
