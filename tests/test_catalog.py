@@ -365,7 +365,6 @@ _WITHOUT = {
     ("databend-driver", "rollback"): "the class has no such method",
     ("jaydebeapi", "callproc"): "the class has no such method",
     ("libsql", "callproc"): "the class has no such method",
-    ("libsql-experimental", "callproc"): "the class has no such method",
     ("mssql-python", "callproc"): "it raises NotSupportedError",
     ("pyodbc", "callproc"): "the class has no such method",
     ("pysqlite3", "callproc"): "the class has no such method",
