@@ -14,6 +14,127 @@ CALL = "os.system('sync')"
 """A call that blocks without bound."""
 
 ENTRIES = {
+    "a route of Eve": (
+        "request",
+        """
+        from eve import Eve
+        app = Eve()
+
+        @app.route("/orders")
+        def place(): CALL
+        """,
+    ),
+    "a receiver of a signal of Flask-Dance": (
+        "request",
+        """
+        from flask_dance.consumer import oauth_authorized
+
+        @oauth_authorized.connect
+        def place(blueprint, token): CALL
+        """,
+    ),
+    "a receiver of a signal of Flask-Principal": (
+        "request",
+        """
+        from flask import Flask
+        from flask_principal import identity_loaded
+        app = Flask(__name__)
+
+        @identity_loaded.connect_via(app)
+        def place(sender, identity): CALL
+        """,
+    ),
+    "a receiver of a signal of Flask-Login": (
+        "request",
+        """
+        from flask_login import user_logged_in
+
+        def place(sender, user): CALL
+
+        user_logged_in.connect(place)
+        """,
+    ),
+    "a tool of CherryPy": (
+        "request",
+        """
+        import cherrypy
+
+        @cherrypy.tools.register("before_handler")
+        def place(): CALL
+        """,
+    ),
+    "a processor of web.py": (
+        "request",
+        """
+        import web
+
+        def place(handle): CALL
+
+        app = web.application((), globals())
+        app.add_processor(place)
+        """,
+    ),
+    "a serializer of Ariadne": (
+        "request",
+        """
+        from ariadne import ScalarType
+        order = ScalarType("Order")
+
+        @order.serializer
+        def place(value): CALL
+        """,
+    ),
+    "a command of Telegram": (
+        "greenlet",
+        """
+        from telegram.ext import CommandHandler, Updater
+
+        def place(update, context): CALL
+
+        Updater("token").dispatcher.add_handler(CommandHandler("order", place))
+        """,
+    ),
+    "a callback of MQTT that a decorator sets": (
+        "greenlet",
+        """
+        import paho.mqtt.client as mqtt
+        client = mqtt.Client()
+
+        @client.connect_callback()
+        def place(client, data, flags, reason): CALL
+        """,
+    ),
+    "an intent of Flask-Ask": (
+        "request",
+        """
+        from flask import Flask
+        from flask_ask import Ask
+        ask = Ask(Flask(__name__), "/")
+
+        @ask.intent("Order")
+        def place(): CALL
+        """,
+    ),
+    "a task of Kuyruk": (
+        "task",
+        """
+        from kuyruk import Kuyruk
+        kuyruk = Kuyruk()
+
+        @kuyruk.task(queue="orders")
+        def place(): CALL
+        """,
+    ),
+    "a task of Spinach": (
+        "task",
+        """
+        from spinach import Engine
+        spinach = Engine(None)
+
+        @spinach.task(name="order")
+        def place(): CALL
+        """,
+    ),
     "a function of a gauge that code declares by its base": (
         "request",
         """
