@@ -104,7 +104,7 @@ FORMS = {
         "get(app.find)",
     ),
 }
-MEMBERS = 45
+MEMBERS = 30
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
