@@ -128,6 +128,60 @@ def test_each_class_of_a_family_is_followed(tmp_path, form):
     assert ["request"] * MEMBERS == found
 
 
+ON = (
+    "TABLE = {}\ndef on(name):\n    def add(function):\n        TABLE[name] = function\n"
+    "        return function\n    return add\n"
+)
+BUS = """
+class Bus:
+    def __init__(self):
+        self.handlers = {}
+
+    def on(self, name, handler):
+        self.handlers.setdefault(name, []).append(handler)
+
+    def emit(self, name):
+        for handler in self.handlers[name]:
+            handler()
+
+
+bus = Bus()
+"""
+FUNCTIONS = {
+    "a decorator": (ON, "@on('NAME')\ndef NAME(): CALL", "TABLE[key()]()"),
+    "functions of one name": (ON, "@on('NAME')\ndef handle(): CALL", "TABLE[key()]()"),
+    "a list": ("KEPT = []\n", "def NAME(x): CALL\nKEPT.append(NAME)", "[one(1) for one in KEPT]"),
+    "a signal": (
+        "from blinker import Signal\nplaced = Signal()\n",
+        "@placed.connect\ndef NAME(sender): CALL",
+        "placed.send(1)",
+    ),
+    "an object": (BUS, "def NAME(): CALL\nbus.on('NAME', NAME)", "bus.emit('placed')"),
+    "classes without a base": (
+        "TABLE = {}\ndef add(cls):\n    TABLE[cls.__name__] = cls\n    return cls\n",
+        "@add\nclass NAME:\n    def handle(self): CALL",
+        "TABLE[key()]().handle()",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_each_function_of_a_registry_is_followed(tmp_path, form):
+    registry, member, call = form
+    files = {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+        "registry.py": registry,
+        "app.py": "from flask import Flask, request\nfrom registry import *\n"
+        "app = Flask(__name__)\ndef key(): return request.args['key']\n"
+        f"@app.route('/')\ndef index(): {call}\n",
+    }
+    for number in range(MEMBERS):
+        text = f"from registry import *\n{member}\n".replace("NAME", f"member_{number}")
+        files[f"handlers/handler_{number}.py"] = text
+    found = [one.context for one in reported(tmp_path, files) if one.symbol]
+    assert ["request"] * MEMBERS == found
+
+
 TOOLS = "class Client:\n    def lock(self): CALL\nclient = Client()\ndef lock(): CALL\n"
 
 

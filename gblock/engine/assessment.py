@@ -303,8 +303,8 @@ class Assessment:
     def _is_apart(self, diagnostic: Diagnostic, path: str, reached: Reached) -> bool:
         """Return whether a call of unknown callers is probably not the service's.
 
-        The services on gevent are known, and in a project of some size no other code than its own
-        may call the function, or none of them imports the module; the known server that runs the
+        The services on gevent are known, and in a project of some size nothing is seen to keep or
+        to take the function, or none of them imports the module; the known server that runs the
         module is without gevent, as is all else that starts; or the call waits for a program or a
         file of this machine, as set-ups and administrators' commands do.
         """
@@ -322,7 +322,7 @@ class Assessment:
         return blocker is not None and blocker.local and self._is_large and self._is_started
 
     def _is_of_own(self, reached: Reached) -> bool:
-        """Return whether no code of others is likely to run what a path begins in.
+        """Return whether nothing is likely to run what a path begins in.
 
         A small project may be an excerpt, in which nothing calls a function yet, and others import
         a published one.

@@ -405,8 +405,15 @@ class Contexts:
         )
 
     def _is_offered(self, summary: ModuleSummary, index: int) -> bool:
-        """Return whether a decorator or a base class lets code outside the project run it."""
+        """Return whether something may run a function that calls it in no way that is known.
+
+        A container keeps it, or the objects of its class, or a call is given it; or a decorator or
+        a base class of its class is of a package whose entry points the catalog does not list.
+        """
         scope = summary.scopes[index]
+        keeping, calling = self._callers.keeping, self.inference.calling
+        if keeping.containers(summary, index) or calling.handovers(summary.filename, index):
+            return True
         owner = summary.scopes[scope.parent]
         place = Place(summary.filename, scope.parent, scope.path)
         decorators = [
@@ -418,6 +425,8 @@ class Contexts:
                 return True
         if owner.kind != "class":
             return False
+        if keeping.of_objects(summary, scope.parent):
+            return True
         ancestry = self.inference.classes.ancestry(summary.filename, scope.parent)
         return any(map(self._is_outside, ancestry))
 

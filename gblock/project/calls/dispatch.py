@@ -21,18 +21,22 @@ _COPIES = ("list", "tuple", "sorted", "reversed")
 
 
 class Dispatched(NamedTuple):
-    """A condition on the calls of a function: it runs a handler only for some classes."""
+    """A condition on the calls of a function: it runs a handler only for some arguments."""
 
     name: str
-    """The parameter whose class selects the handler."""
+    """The parameter whose class selects the handler, or that is the handler."""
     position: int
     """Its position, without the receiver."""
     classes: frozenset[v.ScopeValue]
     """The classes that the handler is registered for."""
+    handler: tuple[str, int] | None = None
+    """The module and the scope of the handler, if the parameter is the handler."""
 
     def allows(self, call: CallExpr, place: Place, inference: Inference) -> bool:
-        """Return whether a call may pass an object that selects the handler."""
+        """Return whether a call may pass the handler, or an object that selects it."""
         given = inference.infer(passed(call, self.position, self.name), place)
+        if self.handler is not None:
+            return not given or any(v.comes_from(one, *self.handler) for one in given)
         known = [one for one in given if one.kind == v.OBJECT]
         if not known or len(known) < len(given):
             return True
@@ -62,17 +66,19 @@ class Dispatch:
             place: The place of the expression.
         """
         summary = self.inference.modules.summary(place.path)
-        key = self._key(taken, place, summary, 0)
-        if key is None:
-            return None
         scope = place.scope
         while scope > 0 and summary.scopes[scope].kind != "function":
             scope = summary.scopes[scope].parent
-        names = [one.name for one in summary.scopes[scope].parameters]
-        classes = self._registered(*handler) if key in names else frozenset()
-        if not classes:
-            return None
+        parameters = [one for one in summary.scopes[scope].parameters if one.kind[0] != "*"]
+        names = [one.name for one in parameters]
         in_class = summary.scopes[summary.scopes[scope].parent].kind == "class"
+        if taken is not None and taken.tag == tags.NAME and taken.identifier in names:
+            name = taken.identifier
+            return Dispatched(name, names.index(name) - in_class, frozenset(), handler)
+        key = self._key(taken, place, summary, 0)
+        classes = self._registered(*handler) if key is not None and key in names else frozenset()
+        if key is None or not classes:
+            return None
         return Dispatched(key, names.index(key) - in_class, classes)
 
     def _key(self, taken: Expr, place: Place, summary: ModuleSummary, depth: int) -> str | None:

@@ -209,9 +209,23 @@ class Signals:
             return frozenset()
         found = self.inference.scope_of(expression.identifier, place)
         if found is None:
-            return frozenset()
+            return self._starred(place.path, expression.identifier, depth)
         summary, scope, _ = found
         return self._bound(summary, scope, expression.identifier, depth)
+
+    def _starred(self, path: str, name: str, depth: int) -> frozenset[_Object]:
+        """Return what a name is known by that a file has of ``from signals import *``."""
+        targets = [
+            self.modules.resolve(one.value[0], one.value[2], path)
+            for one in self.modules.summary(path).star_imports
+        ]
+        return frozenset().union(
+            *(
+                self._bound(self.modules.summary(one), 0, name, depth + 1)
+                for one in targets
+                if one is not None and self.modules.is_module(one)
+            )
+        )
 
     def _bound(
         self, summary: ModuleSummary, scope: int, name: str, depth: int

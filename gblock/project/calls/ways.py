@@ -48,8 +48,8 @@ class Way(NamedTuple):
     decorator hands it over, and its class has no base through which something may call it; or in a
     thread whose class nothing else names."""
     is_offered: bool = False
-    """True if it begins in a function that code outside the project may run: a call hands it to
-    such code, a decorator or a base class of its class comes from there."""
+    """True if it begins in a function that something may run which is not followed: a container
+    keeps it, a call hands it to other code, a decorator or a base class is of a package."""
     begun: Place | None = None
     """The place that starts the greenlet in which it begins, if it begins in one."""
     thread: Place | None = None
@@ -94,7 +94,7 @@ class Reached(NamedTuple):
 
     @property
     def is_offered(self) -> bool:
-        """True if some path begins in a function that code outside the project may run."""
+        """True if some path begins in a function that something may run which is not followed."""
         return any(way.is_offered for way in self.ways)
 
     @property

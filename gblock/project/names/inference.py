@@ -140,29 +140,21 @@ class Inference:
     def _breadth(self, values: Values) -> int:
         """Return the number of things that values are about: a registry keeps many of one kind.
 
-        Classes whose first bases have the same name count once, as do functions that have the
-        module, the name or the decorators in common, and modules of one package.
+        Classes whose first bases have the same name count once, or that have the same decorators,
+        as do functions of modules, and modules of one package.
         """
-        functions = [value for value in values if value.kind == v.FUNCTION and not value.receiver]
-        subjects = {self._subject(value) for value in values} - {v.FUNCTION}
-        if not functions:
-            return len(subjects)
-        scopes = [self.modules.summary(one.path).scopes[one.scope] for one in functions]
-        names = {scope.name for scope in scopes}
-        decorators = {
-            tuple(last_name(without_arguments(one)) for one in scope.decorators) or scope.name
-            for scope in scopes
-        }
-        common = min(len({one.path for one in functions}), len(names), len(decorators))
-        return len(subjects) + common
+        return len({self._subject(value) for value in values})
 
     def _subject(self, value: Value) -> object:
-        """Return what a value is about, besides functions, whose subjects depend on the others."""
+        """Return what a value is about."""
         if value.kind == v.MODULE:
             return os.path.dirname(value.path)
         if value.kind == v.CLASS or value.kind == v.OBJECT:
-            bases = self.modules.summary(value.path).scopes[value.scope].bases
-            return last_name(bases[0]) if bases else (value.path, value.scope)
+            scope = self.modules.summary(value.path).scopes[value.scope]
+            if scope.bases:
+                return last_name(scope.bases[0])
+            decorators = tuple(last_name(without_arguments(one)) for one in scope.decorators)
+            return decorators or (value.path, value.scope)
         if value.kind == v.FUNCTION and value.receiver is not None:
             scopes = self.modules.summary(value.path).scopes
             return self._subject(value.receiver), scopes[value.scope].name

@@ -269,7 +269,7 @@ class Keeping:
             if not summary.is_within(binding.scope, within):
                 continue
             owner = self.inference.containers.owner(summary, binding.scope, word)
-            kept = {Container(word, summary.filename)}
+            kept = {Container(word, self._home(summary, word))}
             found |= kept if owner is None else self._objects(summary, owner)
         for call, given in self.inference.containers.puts(summary):
             if key in _keys(given) and summary.is_within(call.scope, within):
@@ -277,6 +277,19 @@ class Keeping:
                 if owner and self.inference.containers.is_container(summary.filename, owner):
                     found |= self._objects(summary, owner)
         return found
+
+    def _home(self, summary: ModuleSummary, name: str) -> str:
+        """Return the module that a name of a module is imported from, or this one."""
+        bindings = summary.scopes[0].bindings.get(name, ())
+        imported = [one.value for one in bindings if one.kind == kinds.IMPORTED]
+        if not imported and all(one.kind in kinds.STORES for one in bindings):
+            imported = [one.value for one in summary.star_imports]
+        for module, _, level in imported:
+            path = self.modules.resolve(module, level, summary.filename)
+            if path is not None and self.modules.is_module(path):
+                if name in self.modules.summary(path).scopes[0].bindings:
+                    return path
+        return summary.filename
 
     def _objects(self, summary: ModuleSummary, index: int) -> set[Container]:
         """Return the variables and attributes that hold objects of a class."""
@@ -713,7 +726,7 @@ def _is_used(data: bytes, name: str) -> bool:
 def _uses(name: str) -> re.Pattern[bytes]:
     """Return a pattern for the places of a name that store nothing under it."""
     word = re.escape(name.encode())
-    stores = rb"[ \t]*=[^=]|\[[^\]\n]*\][ \t]*=[^=]"
+    stores = rb"[ \t]*=[^=]|\[[^\]\n]*\][ \t]*=[^=]|\.(?:add|append|appendleft|extend|insert)\("
     return re.compile(rb"%s(?<!\w%s)\b(?!%s)" % (word, word, stores))  # literal first: fast
 
 

@@ -226,16 +226,20 @@ def declares(values: Values) -> bool:
 
 
 def united(values: Values) -> Values:
-    """Return values with one mapping in the place of several, which hold parts of the same."""
+    """Return values with one mapping, and one list, for several that hold parts of the same."""
     mappings = [value for value in values if value.kind == MAPPING]
-    if len(mappings) < 2:
-        return values
-    known: dict[Hashable, Values] = {}
-    for key, held in (item for one in mappings for item in one.known):
-        known[key] = known.get(key, NOTHING) | held
-    items = tuple(sorted(known.items(), key=lambda item: repr(item[0])))
-    others = NOTHING.union(*(one.others for one in mappings))
-    return values.difference(mappings) | {MappingValue(MAPPING, items, others)}
+    lists = [value for value in values if value.kind == ELEMENTS]
+    found = values
+    if len(mappings) > 1:
+        known: dict[Hashable, Values] = {}
+        for key, held in (item for one in mappings for item in one.known):
+            known[key] = known.get(key, NOTHING) | held
+        items = tuple(sorted(known.items(), key=lambda item: repr(item[0])))
+        others = NOTHING.union(*(one.others for one in mappings))
+        found = found.difference(mappings) | {MappingValue(MAPPING, items, others)}
+    if len(lists) > 1:
+        found = found.difference(lists) | holding(NOTHING.union(*(one.held for one in lists)))
+    return found
 
 
 def bounded(values: Values, depth: int = 3) -> Values:

@@ -264,8 +264,11 @@ class ImportGraph:
     def beside(self, path: str) -> frozenset[str]:
         """Return the files that some program can run together with a file, without tests.
 
-        An object of one file is used in another only in a program that leads to both.
+        An object of one file is used in another only in a program that leads to both. A module
+        that nothing imports may be a plug-in, which any program loads by its name.
         """
+        if not self.leading_to(path) and b"__main__" not in self.modules.data(path):
+            return frozenset(self.modules.serving)
         return self.of((path, *self.leading_to(path)), main=None)
 
     # -- names
