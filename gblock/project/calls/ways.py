@@ -49,7 +49,8 @@ class Way(NamedTuple):
     thread whose class nothing else names."""
     is_offered: bool = False
     """True if it begins in a function that something may run which is not followed: a container
-    keeps it, a call hands it to other code, a decorator or a base class is of a package."""
+    keeps it, a call hands it to other code, a decorator or a base class is of a package, or it is
+    made at start-up."""
     begun: Place | None = None
     """The place that starts the greenlet in which it begins, if it begins in one."""
     thread: Place | None = None
@@ -67,7 +68,7 @@ class Way(NamedTuple):
         """
         if self.context in PROVEN or self.context == OTHER:
             return self
-        return self._replace(context=UNKNOWN, is_certain=False, is_dead=True)
+        return self._replace(context=UNKNOWN, is_certain=False, is_dead=True, is_offered=True)
 
     def lasting(self) -> Way:
         """Return the path to a method of an object made at start-up and used at any time."""
@@ -76,7 +77,7 @@ class Way(NamedTuple):
         head = self.steps[0]
         text = f"made by {head.text.removeprefix(STARTUP).strip()}"
         steps = (head._replace(text=text), *self.steps[1:])
-        return Way(UNKNOWN, steps, False, is_dead=True)
+        return Way(UNKNOWN, steps, False, is_dead=True, is_offered=True)
 
 
 class Reached(NamedTuple):
