@@ -18,6 +18,8 @@ from gblock.engine import Check, Request, jobs
 from gblock.engine.jobs import Jobs
 from gblock.project.reading.modules import Modules
 
+FORKED = []
+"""The children of a test."""
 PROJECTS = Path(__file__).parent / "fixtures" / "projects"
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -36,9 +38,25 @@ def two(forking):
     found.close()
 
 
+@pytest.fixture(autouse=True)
+def forked(monkeypatch):
+    """Keep the children of one test apart from those that other tests have left to this process."""
+    fork = os.fork
+
+    def kept():
+        child = fork()
+        if child:
+            FORKED.append(child)
+        return child
+
+    FORKED.clear()
+    monkeypatch.setattr(os, "fork", kept)
+
+
 def no_child_is_left():
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    for child in FORKED:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(child, os.WNOHANG)
     return True
 
 
