@@ -152,6 +152,20 @@ FOLLOWED = {
         "handlers": "def place(x): CALL\nTABLE = [{'name': 'a', 'fn': place}]\n",
         "main": ("from run import dispatch\n", "dispatch(k, handlers.TABLE, x)"),
     },
+    "a wrapper that a module makes": {
+        "tools": "def retrying(fn):\n    def again(x):\n        CALL\n        return fn(x)\n"
+        "    return again\n",
+        "handlers": "from tools import retrying\nfetch = retrying(print)\n",
+        "main": ("", "handlers.fetch(x)"),
+    },
+    "a decorator that a factory makes": {
+        "tools": "def factory(get):\n    def decorate(fn):\n        def wrapper(*a):\n"
+        "            CALL\n            return fn(*a)\n        return wrapper\n"
+        "    return decorate\n",
+        "handlers": "from tools import factory\nchecked = factory(int)\n"
+        "@checked\ndef place(x): return x\n",
+        "main": ("", "handlers.place(x)"),
+    },
     "getter of a dict": {
         "reg": """
             TABLE = {}

@@ -124,6 +124,7 @@ class Callers:
         self._method_names = MethodNames(inference)
         self._provenance = Provenance(inference)
         self._found: dict[tuple[str, int], list[Caller]] = {}
+        self._results: dict[tuple[str, int], list[str]] = {}
         self._beside: dict[str, frozenset[str]] = {}
         """By file, the files that some program can run together with it."""
         self._callees: dict[tuple[str, str], list[_Meaning]] = {}
@@ -161,6 +162,7 @@ class Callers:
         if owner.kind != "class":
             found = self._calls(summary, index, {(v.FUNCTION, summary.filename, index)}, scope.name)
             found += self._decorated(summary, index)
+            found += self._by_result(summary, index)
             found += self._dispatching(summary, index)
             found += self._by_composed_name(summary, index)
             found += self._by_computed_name(summary, index) if scope.parent == 0 else []
@@ -594,19 +596,71 @@ class Callers:
         if decorator.kind != "function":
             return []
         found = []
-        target = (v.FUNCTION, summary.filename, outer)
-        for path in self._naming(summary.filename, decorator.name)[: MOST_FILES + 1]:
+        names = [decorator.name, *self._names_of_results(summary.filename, outer)]
+        files = [
+            (path, name)
+            for name in names
+            for path in self._naming(summary.filename, name)[: MOST_FILES + 1]
+        ]
+        for path, name in files:
             other = self.modules.summary(path)
             for number, one in enumerate(other.scopes):
                 place = Place(path, one.parent, one.path)
                 for written in one.decorators:
                     callee = without_arguments(written)
-                    if last_name(callee) != decorator.name:
+                    if last_name(callee) != name:
                         continue
-                    values = self.inference.infer(callee, place)
-                    if any(_plain(value) == target for value in values):
+                    values = map(unwrapped, self.inference.infer(callee, place))
+                    if any(
+                        value.kind == v.FUNCTION
+                        and value.path == summary.filename
+                        and summary.is_within(value.scope, outer)
+                        for value in values
+                    ):
                         found.append(Caller(path, number, (), one.rows[0], is_certain=True))
         return found[:_MOST_CALLERS]
+
+    def _by_result(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of a function by the names that hold what its outer function returns.
+
+        ``fetch = retrying(get)``, and elsewhere ``fetch(url)``.
+        """
+        scope = summary.scopes[index]
+        outer = summary.scopes[scope.parent]
+        returned = (last_name(one.value) for one in outer.returns)
+        if outer.kind != "function" or scope.name not in returned:
+            return []
+        targets: set[_Target] = {(v.FUNCTION, summary.filename, index)}
+        found = [
+            one
+            for name in self._names_of_results(summary.filename, scope.parent)
+            for one in self._calls(summary, index, targets, name)
+            if one.is_certain
+        ]
+        return found[:_MOST_CALLERS]
+
+    def _names_of_results(self, path: str, index: int) -> list[str]:
+        """Return the names that hold what a function returns: those that its calls are assigned to.
+
+        The function's own are not among them.
+        """
+        found = self._results.get((path, index))
+        if found is None:
+            names: set[str] = set()
+            for call, place in self.inference.calling.callers(path, index):
+                for scope in self.modules.summary(place.path).scopes:
+                    names.update(
+                        name
+                        for name, bindings in scope.bound()
+                        if name != kinds.ANY_NAME
+                        and any(
+                            one.kind == kinds.ASSIGNED and one.value == call.expression
+                            for one in bindings
+                        )
+                    )
+            names.discard(self.modules.summary(path).scopes[index].name)
+            found = self._results[path, index] = sorted(names)[:MOST_FILES]
+        return found
 
 
 def _plain(value: Value) -> _Target | None:
