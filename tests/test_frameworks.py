@@ -2845,6 +2845,94 @@ def test_a_decorator_starts_the_function_however_it_is_applied(tmp_path, text, s
     assert {} == wrong
 
 
+METHODS = [
+    (entry, symbol.rpartition("."))
+    for entry, symbol in DECORATORS
+    if symbol.rpartition(".")[0].rpartition(".")[2][:1].isupper()
+    and symbol.rpartition(".")[0].count(".")
+]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "        def decorator(f): return super().{name}(*args, **kw)(kept(f))\n"
+        "        return decorator\n",
+        "        def decorator(f):\n            TABLE[args] = f\n            return f\n"
+        "        return decorator\n",
+        "        return self.noted(*args, **kw)\n"
+        "    def noted(self, *args, **kw):\n"
+        "        return super().{name}(*args, **kw)\n",
+    ],
+)
+@pytest.mark.parametrize("used", ["{name}", "shorter"])
+def test_a_decorator_that_the_project_overrides_starts_what_the_framework_would(
+    tmp_path, body, used
+):
+    """As ``class Routes(Blueprint)`` with a `get()` of its own: over the whole catalog."""
+    files, wanted = {}, {}
+    for number, (entry, (owner, _, name)) in enumerate(METHODS):
+        module, _, cls = owner.rpartition(".")
+        own = f"import functools\nfrom {module} import {cls}\nTABLE = {{}}\n"
+        own += "def kept(f):\n    @functools.wraps(f)\n    def g(*a): return f(*a)\n    return g\n"
+        own += f"class Own({cls}):\n    def {name}(self, *args, **kw):\n{body.format(name=name)}"
+        own += f"    def shorter(self, *args, **kw): return self.{name}(*args, **kw)\n"
+        files[f"own_{number}.py"] = own
+        files[f"orders_{number}.py"] = (
+            f"from own_{number} import Own\nroutes = Own()\n"
+            f"@routes.{used.format(name=name)}('/a')\ndef run(x): CALL\n"
+        )
+        wanted[f"orders_{number}.py"] = entry.context
+    found = {Path(one.filename).name: one.context for one in reported(tmp_path, files)}
+    wrong = {
+        METHODS[int(name[7:-3])][1]: found.get(name)
+        for name in wanted
+        if found.get(name) != wanted[name]
+    }
+
+    assert len(wanted) > 50
+    assert {} == wrong
+
+
+TAKING = [
+    (entry, one)
+    for entry in CATALOG.entries
+    for one in entry.arguments
+    if "*" not in one.symbol and one.symbol.split(".")[-2][:1].isupper()
+    if not one.symbol.endswith(".__init__")
+]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return super().{name}(*args, **kw)",
+        "kw.setdefault('x', 1); super(Own, self).{name}(*args, **kw)",
+        "KEPT.append((args, kw))",
+    ],
+)
+def test_a_function_that_an_overridden_method_takes_is_started(tmp_path, body):
+    """As ``class App(Flask)`` with an `add_url_rule()` of its own: over the whole catalog."""
+    files, wanted = {}, {}
+    for number, (entry, one) in enumerate(TAKING):
+        owner, _, name = one.symbol.rpartition(".")
+        module, _, cls = owner.rpartition(".")
+        own = f"from {module} import {cls}\nKEPT = []\nclass Own({cls}):\n"
+        own += f"    def {name}(self, *args, **kw): {body.format(name=name)}\n"
+        given_ = f"{one.keyword}=run" if one.position is None else "'x', " * one.position + "run"
+        files[f"own_{number}.py"] = own
+        files[f"orders_{number}.py"] = (
+            f"from own_{number} import Own\nroutes = Own()\ndef run(*x): CALL\n"
+            f"def make():\n    routes.{name}({given_})\n"
+        )
+        wanted[f"orders_{number}.py"] = entry.context
+    found = {Path(one.filename).name: one.context for one in reported(tmp_path, files)}
+    wrong = {name: found.get(name) for name in wanted if found.get(name) != wanted[name]}
+
+    assert len(wanted) > 50
+    assert {} == wrong
+
+
 TABLES = {
     "a dict": ('ROUTES = {"/a": run}', "for path, one in ROUTES.items():", "one"),
     "a dict with tuples as keys": (

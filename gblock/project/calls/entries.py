@@ -105,7 +105,24 @@ class Entries:
     def _called(self, callee: Expr, place: Place) -> set[str]:
         """Return the dotted names of the functions that a callee may be, by each base of theirs."""
         symbols = self.inference.callees.called_symbols(callee, place)
-        return {one for symbol in symbols for one in self.inference.catalog.inherited(symbol)}
+        found = {one for symbol in symbols for one in self.inference.catalog.inherited(symbol)}
+        return found | self._overridden(callee, place)
+
+    def _overridden(self, callee: Expr, place: Place) -> set[str]:
+        """Return the framework's functions that a method of the project overrides.
+
+        ``class Routes(Blueprint): def get(self, rule, model): ...`` registers views in a way of
+        its own, which need not be followed to know that it does.
+        """
+        found = set()
+        for value in map(unwrapped, self.inference.infer(callee, place)):
+            if value.kind != v.FUNCTION:
+                continue
+            summary = self.modules.summary(value.path)
+            scope = summary.scopes[value.scope]
+            if scope.name in self.taking and summary.scopes[scope.parent].kind == "class":
+                found |= {f"{one}.{scope.name}" for one in self._ancestry(summary, scope.parent)}
+        return found
 
     @cached_property
     def _by_decorator(self) -> ByLastName[tuple[str, Entry]]:
@@ -218,6 +235,7 @@ class Entries:
         values = map(unwrapped, self.inference.infer(callee, place))
         for key in sorted({(x.path, x.scope) for x in values if x.kind in (v.FUNCTION, v.CLASS)}):
             if key not in self._applied:
+                self._applied[key] = []  # a decorator that returns itself
                 self._applied[key] = self._applied_in(*key)
             if (key, is_called) not in self._registering:
                 self._registering[key, is_called] = self._registered_by(*key, is_called=is_called)
@@ -248,13 +266,18 @@ class Entries:
                 (without_arguments(one), Place(path, scope.parent, scope.path))
                 for one in scope.decorators
             ]
-        return [
+        found = [
             entry
             for callee, place in applied
             for applying in sorted(self._called(callee, place))
             for symbol, entry in self._by_decorator.of(applying.rpartition(".")[2])
             if fits(applying, symbol)
         ]
+        for returned in summary.scopes[index].returns:
+            if returned.value is not None and returned.value.tag == tags.CALL:
+                place = Place(path, index, returned.path)
+                found += self._behind(without_arguments(returned.value), place, True)
+        return found
 
     @cached_property
     def _registrations(self) -> Registrations:
@@ -492,6 +515,8 @@ class Entries:
         if not known:
             return self._by_decorator_called(call, place)
         symbols = self.inference.callees.known_symbols(call.expression.callee, place)
+        if symbols is not None:
+            symbols |= self._overridden(call.expression.callee, place)
         found: list[tuple[str, Started]] = []
         for one, entry in known:
             is_certain = suits(symbols, one, entry)
