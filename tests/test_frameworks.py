@@ -2854,6 +2854,40 @@ METHODS = [
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "route = {cls}().{name}\n@route('/a')\ndef run(x): CALL\n",
+        "from functools import partial\nroute = partial({cls}().{name}, '/a')\n"
+        "@route()\ndef run(x): CALL\n",
+        "class Routes:\n    def __init__(self): self.shorter = {cls}().{name}\n"
+        "routes = Routes()\n@routes.shorter('/a')\ndef run(x): CALL\n",
+    ],
+)
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.live)])
+def test_a_decorator_is_known_by_the_name_that_a_module_gives_it(tmp_path, text, step):
+    files, wanted = {}, {}
+    for number, (entry, (owner, _, name)) in list(enumerate(METHODS))[::step]:
+        module, _, cls = owner.rpartition(".")
+        text_ = f"from {module} import {cls}\n{text.format(cls=cls, name=name)}"
+        files[f"orders_{number}.py"] = text_
+        wanted[f"orders_{number}.py"] = entry.context
+    found = {Path(one.filename).name: one.context for one in reported(tmp_path, files)}
+
+    assert len(wanted) > 100 // step
+    assert wanted == {name: found.get(name) for name in wanted}
+
+
+@pytest.mark.parametrize("name", ["route", "add"])
+def test_a_decorator_is_known_by_the_name_that_another_module_gives_it(tmp_path, name):
+    files = {
+        "app.py": f"from flask import Flask\napp = Flask(__name__)\n{name} = app.route\n",
+        "orders.py": f"from app import {name} as r\n@r('/a')\ndef run(): CALL\n",
+    }
+    (one,) = reported(tmp_path, files)
+    assert "request" == one.context
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "        def decorator(f): return super().{name}(*args, **kw)(kept(f))\n"

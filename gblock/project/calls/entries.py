@@ -217,11 +217,11 @@ class Entries:
                     break
 
     def _of_callee(self, index: ByLastName[_T], callee: Expr, path: str) -> list[_T]:
-        """Return what is known by a callee's name, or by the one under which it is imported."""
+        """Return what is known by a callee's name, or by one that it stands for."""
         name = last_name(callee)
-        if callee is None or callee.tag != tags.NAME:
+        if callee is None or (callee.tag != tags.NAME and callee.tag != tags.ATTRIBUTE):
             return index.of(name)
-        names = self.inference.calling.imported_names(path, name)
+        names = self.inference.calling.original_names(path, name)
         return [one for written in sorted(names) for one in index.of(written)]
 
     def _behind(self, callee: Expr, place: Place, is_called: bool) -> list[Entry]:

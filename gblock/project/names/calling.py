@@ -51,7 +51,7 @@ class Calling:
     OF_FILES = (
         "_calls",
         "_aliases",
-        "_imported",
+        "_originals",
         "_originally",
         "_named",
         "_arguments",
@@ -67,7 +67,7 @@ class Calling:
         self._calls: dict[str, dict[str, list[Call]]] = {}
         self._aliases: dict[str, dict[str | int, set[str]]] = {}
         """By file the names that are bound to a function, class or lambda."""
-        self._imported: dict[str, dict[str, set[str]]] = {}
+        self._originals: dict[str, dict[str, set[str]]] = {}
         self._originally: dict[str, dict[str, list[Call]]] = {}
         self._named: dict[str, dict[str, bool]] = {}
         """By name and file: whether the file calls, gives or assigns the name."""
@@ -365,17 +365,32 @@ class Calling:
                             found.setdefault(original, set()).add(name)
         return found
 
-    def imported_names(self, path: str, name: str) -> set[str]:
-        """Return a name of a module, and those that it stands for: ``get`` for ``get as fetch``."""
-        found = self._imported.get(path)
+    def original_names(self, path: str, name: str) -> set[str]:
+        """Return a name of a module, and those that it stands for by an import or an assignment.
+
+        ``get`` for ``fetch`` after ``from module import get as fetch``, ``fetch = session.get`` or
+        ``fetch = partial(session.get, url)``, in this module or in the one that it is imported
+        from. Names are all that is compared; the caller infers what they mean.
+        """
+        found = {name, *self._originals_of(path).get(name, ())}
+        modules = self.inference.modules
+        for binding in modules.summary(path).scopes[0].bindings.get(name, ()):
+            if binding.kind == IMPORTED and binding.value.name is not None:
+                target = modules.resolve(binding.value.module, binding.value.level, path)
+                if target is not None:
+                    found.update(self._originals_of(target).get(binding.value.name, ()))
+        return found
+
+    def _originals_of(self, path: str) -> dict[str, set[str]]:
+        """Return what the names of a module stand for; names for themselves are left out."""
+        found = self._originals.get(path)
         if found is None:
-            found = self._imported[path] = {}
-            for scope in self.inference.modules.summary(path).scopes:
-                for bound, bindings in scope.bindings.items():
-                    for binding in bindings:
-                        if binding.kind == IMPORTED and binding.value.name not in (None, bound):
-                            found.setdefault(bound, set()).add(binding.value.name)
-        return {name, *found.get(name, ())}
+            found = self._originals[path] = {}
+            for original, names in self.aliases(path).items():
+                if isinstance(original, str):
+                    for name in names - {original}:
+                        found.setdefault(name, set()).add(original)
+        return found
 
     def given(self, path: str) -> dict[str, list[tuple[Call, int | None, Expr]]]:
         """Return a module's arguments that can be functions, by name; a lambda's is empty."""
@@ -441,7 +456,7 @@ class Calling:
             found = self._originally[path] = {}
             for name, calls in self.calls_by_name(path).items():
                 found.setdefault(name, []).extend(calls)
-                for original in self.imported_names(path, name) - {name}:
+                for original in self.original_names(path, name) - {name}:
                     plain = [
                         call
                         for call in calls
