@@ -2928,6 +2928,41 @@ def test_a_decorator_that_the_project_overrides_starts_what_the_framework_would(
     assert {} == wrong
 
 
+INHERITED = [
+    (entry, base.rpartition("."), method)
+    for entry in CATALOG.entries
+    for base in entry.bases
+    if "." in base and "*" not in base and not base.startswith("_") and not entry.parameters
+    for method in [one for one in entry.methods or ("run",) if one.isidentifier()][:1]
+    if not method.startswith("__")
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Orders({cls}):\n    def handle(self, *x): CALL\n    {method} = handle\n",
+        "class Orders({cls}):\n    {method} = lambda self, *x: CALL\n",
+        "def {method}(self, *x): CALL\nclass Orders({cls}):\n    {method} = {method}\n",
+        "class Orders({cls}): pass\ndef handle(self, *x): CALL\nOrders.{method} = handle\n",
+    ],
+)
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.live)])
+def test_a_method_is_known_however_its_class_gets_it(tmp_path, text, step):
+    """As ``post = get`` in a view: over the whole catalog."""
+    files, wanted, kept = {}, {}, {}
+    for number, (entry, (module, _, cls), method) in list(enumerate(INHERITED))[::step]:
+        body = text.format(cls=cls, method=method)
+        files[f"orders_{number}.py"] = f"from {module} import {cls}\n{body}"
+        wanted[f"orders_{number}.py"] = entry.context
+        kept[f"other_{number}.py"] = f"class {cls}: pass\n{body}"  # a class of the same name
+    found = {Path(one.filename).name: one.context for one in reported(tmp_path, files | kept)}
+
+    assert len(wanted) > 50 // step
+    assert wanted == {name: found.get(name) for name in wanted}
+    assert {"unknown"} == {found[name] for name in kept}
+
+
 TAKING = [
     (entry, one)
     for entry in CATALOG.entries

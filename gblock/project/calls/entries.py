@@ -8,7 +8,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
@@ -88,6 +88,7 @@ class Entries:
         self._registering: dict[tuple[tuple[str, int], bool], list[Entry]] = {}
         self._objects: dict[Entry, set[tuple[str, int]]] = {}
         self._mixed: dict[tuple[str, int], set[str]] = {}
+        self._held: dict[str, dict[str | int, list[tuple[int, str]]]] = {}
         self._labels = Labels(inference)
 
     @cached_property
@@ -167,12 +168,53 @@ class Entries:
         if scope.kind == "function":
             found += self._with_parameters(scope, self._of_parameters)
             found += self._registered(summary, index)
-            if summary.scopes[scope.parent].kind == "class":
-                found += self._of_class(summary, scope)
-                found += self._of_object(summary, scope)
-                found += self._of_decorated_class(summary, scope)
-            else:
+            if summary.scopes[scope.parent].kind != "class":
                 found += self._named(summary, scope)
+        for method in self._as_methods(summary, index):
+            found += self._of_class(summary, method)
+            found += self._of_object(summary, method)
+            found += self._of_decorated_class(summary, method)
+        return found
+
+    def _as_methods(self, summary: ModuleSummary, index: int) -> Iterator[Scope]:
+        """Yield a function as each method that it is, under the method's name and in its class.
+
+        A class may have it under other names, ``post = get``, and a function or lambda outside of
+        the class may be its method: ``get = list_orders``, ``Orders.get = list_orders``.
+        """
+        scope = summary.scopes[index]
+        if scope.kind == "function" and summary.scopes[scope.parent].kind == "class":
+            yield scope
+        held = self._held_by_classes(summary)
+        for owner, name in held.get(index if scope.kind == "lambda" else scope.name, ()):
+            is_own = (owner, name) == (scope.parent, scope.name)
+            if not is_own and (scope.parent == owner or not self._defines(summary, owner, scope)):
+                yield scope._replace(name=name, parent=owner)
+
+    def _defines(self, summary: ModuleSummary, owner: int, other: Scope) -> bool:
+        """Return whether a class defines a method with the name of a function outside of it."""
+        return other.kind != "lambda" and any(
+            one.parent == owner and one.name == other.name for one in summary.scopes
+        )
+
+    def _held_by_classes(self, summary: ModuleSummary) -> dict[str | int, list[tuple[int, str]]]:
+        """Return the classes and attributes that hold a function, by its name, or lambda."""
+        found = self._held.get(summary.filename)
+        if found is None:
+            found = self._held[summary.filename] = {}
+            classes = {}
+            for index, scope in enumerate(summary.scopes):
+                if scope.kind == "class":
+                    classes[scope.parent, scope.name] = index
+                    for name, bindings in scope.bindings.items():
+                        for one in (x for binding in bindings for x in kinds.originals(binding)):
+                            found.setdefault(one, []).append((index, name))
+            for index, scope in enumerate(summary.scopes):
+                for (written, name), assigned in scope.attributes.items():
+                    owner = classes.get((index, written))
+                    if owner is not None:
+                        for one in (x for binding in assigned for x in kinds.originals(binding)):
+                            found.setdefault(one, []).append((owner, name))
         return found
 
     def is_task(self, path: str, index: int) -> bool:
