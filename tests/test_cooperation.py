@@ -47,6 +47,12 @@ CONDITIONS = {
     "ready": "ready and patch_psycopg()\n",
     "options.x": "def setup():\n    with a:\n        if options.x:\n            patch_psycopg()\n",
     "not options.y": "z = None if options.y else patch_psycopg()\n",
+    "os.getenv('X', 'no') == 'yes'": "import os\nif os.getenv('X', 'no') == 'yes':\n"
+    "    patch_psycopg()\n",
+    "ON": "ON = True\nif slow:\n    ON = False\nif ON:\n    patch_psycopg()\n",
+    "OFF": "OFF = False\nif OFF:\n    patch_psycopg()\n",
+    "int(os.getenv('X', 'x'))": "import os\nif int(os.getenv('X', 'x')):\n    patch_psycopg()\n",
+    "KEPT": "KEPT = KEPT or not KEPT\nif KEPT:\n    patch_psycopg()\n",
 }
 UNCONDITIONAL = {
     "in a try": "try:\n    patch_psycopg()\nexcept ImportError:\n    pass\n",
@@ -56,6 +62,12 @@ UNCONDITIONAL = {
     "in the function of a condition": "if x:\n    def f():\n        patch_psycopg()\n",
     "elsewhere, too": "if options.x:\n    patch_psycopg()\npatch_psycopg()\n",
     "the condition itself": "if patch_psycopg():\n    pass\n",
+    "on by default": "import os\nif os.environ.get('X', 'true').lower() == 'true':\n"
+    "    patch_psycopg()\n",
+    "on by a default with a name": "from os import getenv\nON = getenv('X', '1') in ('1', 'true')\n"
+    "def f():\n    if ON and not bool(getenv('OFF')):\n        patch_psycopg()\n",
+    "on by a constant": "ON = True\nif ON:\n    patch_psycopg()\n",
+    "on by a number": "import os\nif int(os.getenv('X', '1')):\n    patch_psycopg()\n",
 }
 
 
@@ -124,7 +136,7 @@ def test_a_condition_of_the_driver_alone_is_a_doubt(tree, text):
 
 def test_one_condition_of_both_patches_is_a_doubt_where_the_server_patches(tree):
     files = {
-        "app.py": HEAD + TOGETHER["one test"] + TAIL,
+        "app.py": HEAD + TOGETHER["the driver first"] + TAIL,
         "Procfile": "web: gunicorn -k gevent app:app",
     }
     root = tree(files)
@@ -232,6 +244,25 @@ def test_a_process_without_gevent_needs_no_remedy(tmp_path):
             "one.py": f"{PATCH}{REMEDIES['called']}import db\n",
             "two.py": "import db\n",
             "db.py": COMMIT,
+        },
+    )
+
+    assert () == report.diagnostics
+
+
+@pytest.mark.parametrize(
+    "imported",
+    ["importlib.import_module('psycogreen.gevent')", "import_module('psycogreen.gevent')"],
+)
+def test_a_remedy_of_a_module_that_code_imports_by_its_name(tmp_path, imported):
+    hook = "    import importlib\n    from importlib import import_module\n"
+    report = project(
+        tmp_path,
+        {
+            "Procfile": "web: gunicorn -c conf.py app:app\n",
+            "conf.py": "worker_class = 'gevent'\ndef post_fork(server, worker):\n"
+            f"{hook}    {imported}.patch_psycopg()\n",
+            "app.py": COMMIT,
         },
     )
 

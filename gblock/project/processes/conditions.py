@@ -6,6 +6,7 @@ import ast
 import re
 from typing import NamedTuple
 
+from gblock.project.processes.defaults import holds_by_default
 from gblock.project.reading.parsing import parsed
 from gblock.project.reading.positions import shortened
 
@@ -51,6 +52,8 @@ class CallTest(NamedTuple):
 
     expression: ast.expr
     holds: bool
+    by_default: bool | None = None
+    """Whether it holds if the environment sets no variable; None if that is unknown."""
 
     @property
     def text(self) -> str:
@@ -70,12 +73,21 @@ def conditions_around(data: bytes, row: int, column: int) -> list[CallTest]:
         column: Its offset in bytes on that row.
     """
     tree = parsed(data)
-    return _tests(tree, row, column) if tree is not None else []
+    if tree is None:
+        return []
+    return [
+        test._replace(by_default=holds_by_default(test.expression, tree))
+        for test in _tests(tree, row, column)
+    ]
 
 
 def condition(tests: list[CallTest]) -> str:
-    """Return the tests on one line, joined by ``and``, without those for gevent itself."""
-    texts = [test.text for test in tests]
+    """Return the tests on one line, joined by ``and``.
+
+    Without those for gevent itself, and those that come out so unless the environment says
+    otherwise.
+    """
+    texts = [test.text for test in tests if test.by_default is not test.holds]
     return shortened(" and ".join(text for text in texts if text and not _OF_GEVENT.search(text)))
 
 
@@ -114,7 +126,7 @@ def _all_of(test: CallTest) -> list[str]:
 
 def places(tests: list[CallTest]) -> frozenset[tuple[int, int, bool]]:
     """Return the rows and columns of some tests, each with the required outcome."""
-    return frozenset((one.lineno, one.col_offset, holds) for one, holds in tests)
+    return frozenset((one.lineno, one.col_offset, holds) for one, holds, _ in tests)
 
 
 def _tests(tree: ast.AST, row: int, column: int) -> list[CallTest]:

@@ -184,7 +184,7 @@ class Patching:
 
     def _is_used(self, package: str) -> bool:
         """Return whether the project imports a package."""
-        written = re.compile(rb"(?:from|import)\b[^\n]*\b%s\b" % package.encode())
+        written = re.compile(rb"(?:\bfrom\b|import)[^\n]*\b%s\b" % package.encode())
         data = self.modules.data
         return any(written.search(data(path)) for path in self.modules.mentioning(package))
 
