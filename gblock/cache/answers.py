@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import NamedTuple
+
+    from gblock.cache.facts import KeptFacts
 else:
     from gblock.lean import NamedTuple
 
@@ -55,10 +57,19 @@ class Answers:
         import time
 
         self._began = time.time_ns()
-        self._name = manifest.digest_of((str(_FORMAT), *_surroundings(), *question))
+        self._run = _surroundings()
+        self._name = manifest.digest_of((str(_FORMAT), *self._run, *question))
         self._opened = opened.begin()
         place = directory or _place(path)
         self._store = Store(os.path.abspath(place), is_own=is_own) if place else None
+
+    def facts(self) -> KeptFacts | None:
+        """Return what runs have read of the project, None if nothing is kept."""
+        if self._store is None:
+            return None
+        from gblock.cache.facts import KeptFacts
+
+        return KeptFacts(self._store, (*self._run,))
 
     def known(self) -> Answer | None:
         """Return the answer if nothing has changed since it was given."""

@@ -109,6 +109,11 @@ def digest_of(parts: Iterable[str]) -> str:
     return found.hexdigest()
 
 
+def digest_of_bytes(data: bytes) -> str:
+    """Return a digest of the content of a file."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
 def _compare_name(path: str, state: str) -> None:
     if (_THERE if os.path.lexists(path) else _GONE) != state:
         raise Changed
@@ -138,7 +143,7 @@ def _digest(path: str, status: os.stat_result, data: bytes | None) -> str:
             data = file.read()
     if len(data) != status.st_size:
         raise Changed
-    return f"{blake2b(data, digest_size=16).hexdigest()}{status.st_mode & 0o111:o}"
+    return f"{digest_of_bytes(data)}{status.st_mode & 0o111:o}"
 
 
 def _names(directory: str) -> list[str]:

@@ -81,8 +81,10 @@ def _checked(
     from gblock.commandline import reporting
 
     with _CheckProgress(options) as progress:
-        checked = engine.Check(request, progress)
+        facts = answers.facts() if answers is not None else None
+        checked = engine.Check(request, progress, facts=facts)
         report = checked.report()
+        checked.keep()
         # Before the collector is on again, which would look at all of it.
         if len(checked.codebase.modules.files) > _LARGE_PROJECT:
             _leave_to_the_system(checked)

@@ -26,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gblock.cache.facts import KeptFacts
     from gblock.config import Config
     from gblock.diagnostics import Diagnostic, Related
     from gblock.engine.baseline import Baseline
@@ -55,6 +56,7 @@ class Check:
         request: The paths and the settings.
         on_progress: Called with the number of files done and to do.
         unit: The unit of a repository that is checked, None for a whole project.
+        facts: What earlier runs have read of the project, if that is kept.
 
     Raises:
         UserError: for a name or a path that does not exist, a catalog that is wrong, or an
@@ -66,6 +68,7 @@ class Check:
         request: Request,
         on_progress: Callable[[int, int], None] | None = None,
         unit: Unit | None = None,
+        facts: KeptFacts | None = None,
     ) -> None:
         self._request = request
         self.codebase = Codebase(
@@ -76,6 +79,7 @@ class Check:
             unit=unit,
         )
         self.codebase.modules.replace(request.given)
+        self.codebase.modules.facts = facts
         self._wanted = Wanted(request, self.codebase)
         self.plan = Plan(self.codebase, self._wanted, request, on_progress)
         self.inspection: Inspection | None = None
@@ -220,6 +224,11 @@ class Check:
         hidden = [*found.hidden, *_hidden(shown, new, "baseline")]
         notes = [*found.notes, *self._notes_on_baseline(shown)]
         return found._replace(diagnostics=new, hidden=hidden, notes=notes)
+
+    def keep(self) -> None:
+        """Keep what the report was made from, for runs after some files have changed."""
+        if self.inspection is not None and self.codebase.modules.facts is not None:
+            self.inspection.keep()
 
     def of_file(self, path: str) -> list[Diagnostic]:
         """Return what is reported for one file whose bytes have changed since the report.

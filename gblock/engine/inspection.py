@@ -229,6 +229,11 @@ class Inspection:
         ids = {blocker.id for blocker in known.blockers}
         return frozenset(running) | ids | {driver.id for driver in known.drivers}
 
+    def keep(self) -> None:
+        """Keep what was read of the project, for later runs."""
+        if "processes" in vars(self):
+            self.processes.keep()
+
     @property
     def notes(self) -> list[str]:
         """Notes on the files that start processes and could not be parsed: the first ones."""

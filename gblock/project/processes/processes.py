@@ -22,6 +22,7 @@ from gblock.project.processes.activity import Activity
 from gblock.project.processes.analysis import Analysis
 from gblock.project.processes.apart import HubsApart
 from gblock.project.processes.deployment import Note
+from gblock.project.processes.deployment.kept_scripts import KIND as SCRIPTS
 from gblock.project.processes.django_settings import DjangoSettings
 from gblock.project.processes.judging import Judging
 from gblock.project.processes.loading import Loading
@@ -33,6 +34,7 @@ from gblock.project.processes.servers import NO, Servers
 from gblock.project.processes.starts import Starts
 from gblock.project.processes.surroundings import Surroundings
 from gblock.project.reading.import_graph import ImportGraph
+from gblock.project.reading.kept_imports import OF_SERVICE, REST, KeptImports
 from gblock.project.reading.specifications import named_in
 
 _APART = frozenset(
@@ -95,8 +97,25 @@ class Processes:
             for name, modules, files in (*self._specified(entry), *self._run_by_name(entry)):
                 named[name] = sorted({*named.get(name, ()), *modules})
                 importing.update(files)
+        self._kept = KeptImports(self.modules, named, REST)
         known = {path: edges for path, edges in known.items() if path not in importing}
-        return ImportGraph(self.modules, known, named)
+        self._read_elsewhere = frozenset(known)
+        return ImportGraph(self.modules, {**self._kept.known(), **known}, named)
+
+    def keep(self) -> None:
+        """Keep the imports and the scripts that have been read, for later runs."""
+        facts, root = self.modules.facts, self.modules.root
+        if facts is None:
+            return
+        read = self.graph.read
+        own = {path: read[path] for path in read if path not in self._read_elsewhere}
+        for kind, found in (
+            (OF_SERVICE, self._around.kept),
+            (REST, self._kept.to_keep(own)),
+            (SCRIPTS, self.deployment.scripts_to_keep),
+        ):
+            if found is not None:
+                facts.put(kind, root, found)
 
     def _specified(self, entry: Entry) -> Iterator[_Named]:
         """Yield the specifications that name the functions of an entry."""

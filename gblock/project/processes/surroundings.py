@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gblock.config import Config
 from gblock.project.processes.deployment import Command, Deployment, Note, readme
+from gblock.project.processes.deployment.kept_scripts import KIND as SCRIPTS
 from gblock.project.processes.deployment.shell import Script
 from gblock.project.processes.launches import Launch, launches
 from gblock.project.processes.program import Programs, option
 from gblock.project.reading.import_graph import Edge, ImportGraph
+from gblock.project.reading.kept_imports import KeptImports
 from gblock.project.reading.modules import STARTING, WORDS, Modules
 
 
@@ -25,6 +27,8 @@ class Surroundings(NamedTuple):
     """The imports of each file other than tests, if something mentions gevent."""
     launches: list[Launch] | None = None
     """The launches of the project's own code, under the same condition."""
+    kept: dict[str, Any] | None = None
+    """The imports in the form that is kept for later runs, where some of them are new."""
 
     @property
     def deployment(self) -> Deployment:
@@ -72,7 +76,9 @@ def read(
         declared: The commands that the settings declare.
         base: The directory that the patterns are relative to; by default `root`.
     """
-    deployment = Deployment(root, exclude, base)
+    facts = modules.facts
+    scripts = facts.get(SCRIPTS, root) if facts is not None else None
+    deployment = Deployment(root, exclude, base, scripts)
     if declared is not None:
         _declare(deployment, declared, workers)
     # Following every start of a large tree takes seconds, searching for words does not.
@@ -90,9 +96,11 @@ def read(
     if not speaks:
         return Surroundings(programs, False, {})
     _ = programs.all  # cached
-    graph = ImportGraph(modules, plugins=plugins(deployment))
+    declared_plugins = plugins(deployment)
+    kept = KeptImports(modules, declared_plugins)
+    graph = ImportGraph(modules, kept.known(), declared_plugins)
     imports = {path: graph.imports(path) for path in modules.serving}
-    return Surroundings(programs, True, imports, started)
+    return Surroundings(programs, True, imports, started, kept.to_keep(imports))
 
 
 def _starts_server(programs: Programs, started: list[Launch]) -> bool:

@@ -90,14 +90,24 @@ class Images:
             for held in self._around(parent)
         )
 
+    @property
+    def known(self) -> dict[str, list[list[str]]]:
+        """The answers of `within` so far."""
+        return self._found
+
+    def within(self, directory: str) -> list[list[str]]:
+        """Return what each image holds whose Dockerfile is in a directory."""
+        found = self._found.get(directory)
+        if found is None:
+            found = self._found[directory] = [*self._read(directory)]
+        return found
+
     def _around(self, directory: str) -> list[list[str]]:
         """Return what each image holds whose Dockerfile is in or around a directory."""
         found: list[list[str]] = []
         while _is_within(directory, self.root):
             for where in (directory, os.path.join(directory, _BESIDE)):
-                if where not in self._found:
-                    self._found[where] = [*self._read(where)]
-                found += self._found[where]
+                found += self.within(where)
             if directory == self.root:
                 break
             directory = os.path.dirname(directory)

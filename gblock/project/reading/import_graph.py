@@ -170,6 +170,11 @@ class ImportGraph:
         self._steps: dict[_Following, dict[str, frozenset[str]]] = {}
         self._named: dict[tuple[str, str, bool], str | None] = {}
 
+    @property
+    def read(self) -> Mapping[str, tuple[Edge, ...]]:
+        """The imports of each file that were needed so far."""
+        return self._imports
+
     def imports(self, path: str) -> tuple[Edge, ...]:
         """Return the imports of one file, in order, packages included."""
         found = self._imports.get(path)

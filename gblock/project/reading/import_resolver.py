@@ -14,7 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
-    from typing import Protocol
+    from typing import Any, Protocol, TypeAlias
+
+    Assumed: TypeAlias = dict[str, Any]
 
     class SourceBytes(Protocol):
         """The bytes of the project's files, and the searches in them."""
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 
 _ADDED = re.compile(rb"^[ \t]*sys\.path\.(?:insert|append)\(", re.MULTILINE)
+_OF_CODE = ("_added", "_started_in")
+"""What the code of a project says about its imports."""
 _PACKAGE = f"{os.sep}__init__.py"
 _LONGEST_PATH = 300
 """Bytes in which the argument of ``sys.path.append()`` ends."""
@@ -74,6 +78,7 @@ class ImportResolver:
         """By directory the directories that its imports search."""
         self._starts: dict[str, str | None] = {}
         self._used_as_package: dict[str, bool] = {}
+        self._wrapping: dict[tuple[str, str], bool] = {}
         self._by_tail: dict[str, list[str]] = {}
         self._beside: dict[str, list[str]] = {}
         """The files of each directory."""
@@ -94,9 +99,39 @@ class ImportResolver:
         self._searched.clear()
         self._starts.clear()
         self._used_as_package.clear()
+        self._wrapping.clear()
         vars(self).pop("_added", None)
         vars(self).pop("_started_in", None)
         vars(self).pop("_distributions", None)
+
+    @property
+    def assumed(self) -> Assumed:
+        """What the resolutions so far take from the bytes of files, as values of JSON.
+
+        All else that they depend on is the paths of the project's files.
+        """
+        found: Assumed = {name: [*self._of_code(name)] for name in _OF_CODE if name in vars(self)}
+        found["named"] = dict(self._used_as_package)
+        found["wraps"] = [[*key, known] for key, known in self._wrapping.items()]
+        found["images"] = self._images.known
+        return found
+
+    def agrees(self, assumed: Assumed) -> bool:
+        """Return whether what an earlier run took from the bytes of files is so in this one.
+
+        Args:
+            assumed: What `assumed` was there.
+        """
+        return (
+            all(assumed[one] == [*self._of_code(one)] for one in _OF_CODE if one in assumed)
+            and all(self._names(one) == known for one, known in assumed["named"].items())
+            and all(self._wraps(one, name) == known for one, name, known in assumed["wraps"])
+            and all(self._images.within(one) == held for one, held in assumed["images"].items())
+        )
+
+    def _of_code(self, name: str) -> Iterable[str]:
+        found: Iterable[str] = getattr(self, name)
+        return sorted(found) if isinstance(found, frozenset) else found
 
     def _index(self, path: str) -> None:
         directory, name = os.path.split(path)
@@ -232,11 +267,17 @@ class ImportResolver:
             current = directory
             while current in self._packages and len(current) > len(self._roots_of_project[-1]):
                 outermost, current = current, os.path.dirname(current)
-            if outermost is not None and outermost not in self._used_as_package:
-                self._used_as_package[outermost] = self._is_named(outermost)
-            is_start = outermost not in (None, directory) and not self._used_as_package[outermost]
-            self._starts[directory] = outermost if is_start else None
+            if outermost == directory or (outermost is not None and self._names(outermost)):
+                outermost = None
+            self._starts[directory] = outermost
         return self._starts[directory]
+
+    def _names(self, package: str) -> bool:
+        """Return `_is_named`, each answer kept."""
+        found = self._used_as_package.get(package)
+        if found is None:
+            found = self._used_as_package[package] = self._is_named(package)
+        return found
 
     def _is_named(self, package: str) -> bool:
         """Return whether an import or a string names a package, or its modules import it."""
@@ -265,8 +306,12 @@ class ImportResolver:
         path = os.path.join(directory, name + ".py")
         if path not in self._known:
             return False
-        written = rb"^[ \t]*(?:import|from)[ \t]+%s\b" % re.escape(name.encode())
-        return re.search(written, self._bytes.data(path), re.MULTILINE) is not None
+        found = self._wrapping.get((directory, name))
+        if found is None:
+            written = rb"^[ \t]*(?:import|from)[ \t]+%s\b" % re.escape(name.encode())
+            found = re.search(written, self._bytes.data(path), re.MULTILINE) is not None
+            self._wrapping[directory, name] = found
+        return found
 
     def _roots(self, directory: str) -> list[str]:
         """Return the directories that an import from this directory searches, nearest first."""

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from typing import NamedTuple
 
-    from gblock.project.reading.import_resolver import ImportResolver
+    from gblock.cache.facts import KeptFacts
+    from gblock.project.reading.import_resolver import Assumed, ImportResolver
     from gblock.project.reading.summary import ModuleSummary
 else:
     from gblock.lean import NamedTuple
@@ -89,6 +90,8 @@ class Modules:
         """Of these, the files whose declarations are known."""
         self._known = set(files)
         self._service: frozenset[str] = frozenset()
+        self.facts: KeptFacts | None = None
+        """What earlier runs have read of the project, if that is kept."""
 
     def data(self, path: str) -> bytes:
         """Return a file's bytes; for an unreadable file, record a problem and return nothing."""
@@ -489,6 +492,15 @@ class Modules:
     def inside(self, directory: str, module: str) -> str | None:
         """Return the file or directory of a dotted name below a directory."""
         return self._imports.inside(directory, module)
+
+    @property
+    def assumed(self) -> Assumed:
+        """What the imports resolved so far take from the bytes of files: values of JSON."""
+        return self._imports.assumed
+
+    def agrees(self, assumed: Assumed) -> bool:
+        """Return whether imports resolve as in a run where `assumed` was this."""
+        return self._imports.agrees(assumed)
 
     def is_module(self, path: str) -> bool:
         """Return whether a path that `resolve` returned is a file."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from gblock import opened
 from gblock.project.processes import formats
@@ -28,6 +29,7 @@ from gblock.project.processes.deployment.command import (
     Variables,
 )
 from gblock.project.processes.deployment.inclusions import resolved
+from gblock.project.processes.deployment.kept_scripts import KeptScripts
 from gblock.project.processes.deployment.repository import Repository, Stage, Values
 from gblock.project.reading.requirements import Requirements
 from gblock.project.reading.tree import LARGEST, Tree
@@ -46,9 +48,16 @@ class Deployment(Repository):
         root: The repository's directory.
         exclude: Patterns as in `.gitignore`.
         base: The directory that they are relative to; by default `root`.
+        scripts: What an earlier run has kept of scripts.
     """
 
-    def __init__(self, root: str, exclude: tuple[str, ...] = (), base: str = "") -> None:
+    def __init__(
+        self,
+        root: str,
+        exclude: tuple[str, ...] = (),
+        base: str = "",
+        scripts: Mapping[str, Any] | None = None,
+    ) -> None:
         self.tree = Tree(root, exclude, base, formats.matters)
         self.commands: list[Command] = []
         self.points: list[EntryPoint] = []
@@ -63,6 +72,7 @@ class Deployment(Repository):
         self._charts: dict[str, Values] = {}
         self._texts: dict[str, str | None] = {}
         self._script_commands: dict[_Invocation, list[Command]] = {}
+        self._read_scripts = KeptScripts(scripts, self.included)
         for path, _ in formats.candidates(self.tree.outside):
             self.notes.append(Note(path, "leads outside the repository and was not read"))
         for path, name in formats.candidates(self.tree.files):
@@ -262,10 +272,7 @@ class Deployment(Repository):
         key = (path, frozenset(given.items()), arguments)
         found = self._script_commands.get(key)
         if found is None:
-            facts = shell_script.called(
-                text, path, given, arguments, source=lambda name: self.included(name, path)
-            )
-            found = [self._placed(fact) for fact in facts if isinstance(fact, Command)]
+            found = [*map(self._placed, self._read_scripts.commands(path, text, given, arguments))]
             self._script_commands[key] = found
         others = {name: value for name, value in (variables or {}).items() if name not in read}
         if not others and not label:
@@ -276,6 +283,11 @@ class Deployment(Repository):
             )
             for one in found
         ]
+
+    @property
+    def scripts_to_keep(self) -> dict[str, Any] | None:
+        """What to keep of scripts for later runs, None if nothing is new."""
+        return self._read_scripts.to_keep
 
     def _placed(self, command: Command) -> Command:
         """Return a command with the directory of the repository that it is started in."""
