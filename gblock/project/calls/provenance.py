@@ -37,6 +37,7 @@ class Provenance:
         self.inference = inference
         self.modules = inference.modules
         self._values = Inferred(inference).values
+        self._of_attributes: dict[tuple[AttributeExpr, Place, int], tuple[ScopeValue, ...]] = {}
 
     def of(self, expression: Expr, place: Place) -> frozenset[ScopeValue]:
         """Return the classes that an object is likely to be of, or of an heir of one.
@@ -57,7 +58,11 @@ class Provenance:
                     there = Place(place.path, one.scope, one.path)
                     yield from self._of(one.value, there, depth + 1)
         elif expression.tag == tags.ATTRIBUTE:
-            yield from self._of_attribute(expression, place, depth)
+            yield from self.inference.remembered(
+                self._of_attributes,
+                (expression, place, depth),
+                lambda: (*self._of_attribute(expression, place, depth),),
+            )
         elif expression.tag == tags.SUBSCRIPT:
             yield from self._of(expression.base, place, depth)
         elif expression.tag == tags.EITHER or expression.tag == tags.BOTH:

@@ -73,6 +73,7 @@ class Classes:
         self._attributes: dict[tuple[str, int], dict[str, list[ValueBinding]]] = {}
         self._setting: dict[str, _Setting] = {}
         self._set_on_others: dict[str, dict[str, list[tuple[str, list[ValueBinding]]]]] = {}
+        self._set_on_classes: dict[tuple[str, str], dict[int, list[ValueBinding]]] = {}
         self._bases: dict[tuple[str, int], list[ScopeValue | SymbolValue]] = {}
         """Bases that can no longer change."""
         self._ancestries: dict[tuple[str, int], list[ScopeValue | SymbolValue]] = {}
@@ -251,13 +252,33 @@ class Classes:
                 for (owner, attribute), bindings in scope.attributes.items():
                     if owner != receiver:
                         by_name.setdefault(attribute, []).append((owner, bindings))
-        found: list[ValueBinding] = []
-        for owner, bindings in by_name.get(name, ()):
+        others = by_name.get(name)
+        if others is None:
+            return []
+        found = self.inference.remembered(
+            self._set_on_classes, (path, name), lambda: self._by_class(path, others)
+        )
+        return found.get(class_index, [])
+
+    def _by_class(
+        self, path: str, others: list[tuple[str, list[ValueBinding]]]
+    ) -> dict[int, list[ValueBinding]]:
+        """Return what a module sets on objects, by their classes in this module.
+
+        Args:
+            path: The module.
+            others: The names of the objects, with the bindings of each.
+        """
+        found: dict[int, list[ValueBinding]] = {}
+        for owner, bindings in others:
             place = Place(path, bindings[0].scope, bindings[0].path)
-            for value in self.inference.infer(read_dotted(owner), place):
-                if value.kind != v.FUNCTION and v.comes_from(value, path, class_index):
-                    found.extend(bindings)
-                    break
+            values = self.inference.infer(read_dotted(owner), place)
+            for index in {
+                value.scope
+                for value in values
+                if value.kind in (v.CLASS, v.OBJECT) and value.path == path
+            }:
+                found.setdefault(index, []).extend(bindings)
         return found
 
     def _receiver(self, summary: ModuleSummary, index: int) -> tuple[int, str | None]:

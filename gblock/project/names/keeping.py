@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Literal, TypeAlias
 
@@ -46,6 +46,16 @@ _Arguments: TypeAlias = dict[str | int, list[tuple[Call, int | str, bool]]]
 """The arguments of a module's calls by the last name of what is given."""
 _Called: TypeAlias = tuple[Call, Expr, Place | None]
 """A call, its callee, and its place if the callee may be an element of a container."""
+_CallsKey: TypeAlias = str | tuple[str, ...]
+"""A name of attributes that calls have as their callees, or another key of `Keeping._by_key`."""
+_Target: TypeAlias = tuple[str, str, int]
+"""The kind, the file and the scope of what a call leads to."""
+_Leading: TypeAlias = dict[_Target, list[tuple[int, Call]]]
+"""Calls, with their numbers, by what they lead to."""
+_NAMED = (tags.NAME,)
+"""The key of calls of names that no definition and no import gives."""
+_TAKEN = (tags.SUBSCRIPT,)
+"""The key of calls of elements of something."""
 _MOST_FILES = 12
 """If more files mention a container or a function, only those near it are read."""
 _IMPORTING = (b"from ", b"import ")
@@ -88,8 +98,8 @@ class Keeping:
     """
 
     OF_FILES = (
-        "_stored", "_calls", "_by_callee", "_indirectly", "_returning", "_passed",
-        "_given_names", "_taken_at_once", "_absorbed_names",
+        "_stored", "_calls", "_by_callee", "_returning", "_passed",
+        "_given_names", "_given_objects", "_taken_at_once", "_absorbed_names", "_used",
     )  # fmt: skip
     """The tables that the files alone decide."""
 
@@ -99,15 +109,20 @@ class Keeping:
         self._stored: dict[str, _Stores] = {}
         self._objects_named: dict[tuple[str, int], list[str]] = {}
         self._calls: dict[str, list[_Called]] = {}
-        self._by_callee: dict[str, dict[str, list[tuple[int, _Called]]]] = {}
-        """By file and attribute the calls, with their numbers; all other callees have no name."""
-        self._indirectly: dict[str, list[_Called]] = {}
-        """By file the calls whose callee no definition and no import names."""
+        self._by_callee: dict[str, dict[_CallsKey, list[tuple[int, _Called]]]] = {}
+        """By file and key the calls, with their numbers."""
         self._returning: dict[tuple[str, str], list[tuple[str, list[str]]]] = {}
         """By name and file the functions that return what the name holds."""
         self._passed: dict[str, _Arguments] = {}
         self._taken_at_once: dict[str, dict[str | int, list[Call]]] = {}
         self._given_names: dict[str, dict[str, list[tuple[Call, int]]]] = {}
+        self._given_objects: dict[str, dict[str, list[int]]] = {}
+        self._used: dict[tuple[str, str], bool] = {}
+        """By file and name whether the file may take something out of what has the name."""
+        self._led_to: dict[str, dict[int, tuple[_Target, ...]]] = {}
+        """By file and number what a call leads to."""
+        self._leading: dict[tuple[str, _CallsKey], tuple[frozenset[str], _Leading]] = {}
+        """By file and key of its calls the calls by what they lead to, with the files of that."""
         self._containers: dict[tuple[str, int], frozenset[Container]] = {}
         self._absorbed_names: dict[str, bytes] = {}
 
@@ -204,14 +219,30 @@ class Keeping:
             names = {summary.scopes[index].name, *self.holders(path, summary.scopes[index].name)}
             for name in sorted(names):
                 found |= self._stored_under(other, name)
-            for call in other.calls:
-                if call.node != "call" or not names & _given(call.expression):
+            given = self._objects_given(other)
+            for number in sorted({one for name in names for one in given.get(name, ())}):
+                call = other.calls[number]
+                if call.node != "call":
                     continue
                 place = Place(path, call.scope, call.path)
                 for position, argument in enumerate(call.expression.positional):
                     values = self.inference.infer(argument, place)
                     if any(v.comes_from(value, *own) for value in values):
                         found |= self._kept_by(call, place, position)
+        return found
+
+    def _objects_given(self, summary: ModuleSummary) -> dict[str, list[int]]:
+        """Return the numbers of a module's calls by the last names of what they are given.
+
+        The name of an object that an argument makes is that of its class.
+        """
+        found = self._given_objects.get(summary.filename)
+        if found is None:
+            found = self._given_objects[summary.filename] = {}
+            for number, call in enumerate(summary.calls):
+                if call.node == "call":
+                    for name in _given(call.expression):
+                        found.setdefault(name, []).append(number)
         return found
 
     def _kept_by(self, call: Call, place: Place, position: int) -> set[Container]:
@@ -536,7 +567,14 @@ class Keeping:
 
     def _takes_from(self, name: str) -> Callable[[str], bool]:
         """Return a function that finds out whether a file may take something out of a container."""
-        return lambda path: _is_used(self.modules.data(path), name)
+
+        def takes(path: str) -> bool:
+            found = self._used.get((path, name))
+            if found is None:
+                found = self._used[path, name] = _is_used(self.modules.data(path), name)
+            return found
+
+        return takes
 
     def _getting(self, containers: set[Container]) -> dict[str, list[str]]:
         """Return the functions that return what a container keeps, by the files that mention them.
@@ -609,16 +647,64 @@ class Keeping:
         words = {one.name for one in containers}
         mentioning = self._mentioning(containers)
         getting = self._getting(containers) if getters else {}
+        target = (kind, path, index)
         for file in sorted({*mentioning, *getting}):
-            names = getting.get(file, ())
             if file in mentioning:
-                calls = self._may_call(file, words)
+                keys: tuple[_CallsKey, ...] = ("", *sorted(words - {""}))
             else:
-                calls = [one for one in self._indirect(file) if _may_get(one[1], names)]
-            for call, callee, place in calls:
-                where = place or Place(file, call.scope, call.path)
-                if v.includes(self.inference.infer(callee, where), kind, path, index):
-                    yield file, call
+                names = {*getting.get(file, ())}
+                keys = (_NAMED, *([_TAKEN] if "" in names else ()))
+                keys = (*keys, *((tags.CALL, name) for name in sorted(names)))
+            numbered = [one for key in keys for one in self._leading_to(file, key, target)]
+            for _, call in sorted(numbered, key=itemgetter(0)):
+                yield file, call
+
+    def _leading_to(self, file: str, key: _CallsKey, target: _Target) -> Sequence[tuple[int, Call]]:
+        """Return those of a file's calls with a key that run a function or an object.
+
+        Args:
+            file: The file.
+            key: The key of the calls, as in `_by_key`.
+            target: The kind of what is called, its file and its scope.
+        """
+        calls = self._by_key(file).get(key)
+        if calls is None:
+            return ()
+        _, leading = self.inference.remembered(
+            self._leading, (file, key), lambda: self._targets(file, calls)
+        )
+        return leading.get(target, ())
+
+    def _targets(
+        self, file: str, calls: Sequence[tuple[int, _Called]]
+    ) -> tuple[frozenset[str], _Leading]:
+        """Return calls by what they lead to, and the files of that."""
+        found: _Leading = {}
+        known = self._led_to.setdefault(file, {})
+        for number, called in calls:
+            targets = known.get(number)
+            if targets is None:
+                targets = self.inference.remembered(
+                    known, number, partial(self._targets_of, file, called)
+                )
+            for one in targets:
+                found.setdefault(one, []).append((number, called[0]))
+        return frozenset(path for _, path, _ in found), found
+
+    def _targets_of(self, file: str, called: _Called) -> tuple[_Target, ...]:
+        """Return what a call leads to."""
+        call, callee, place = called
+        values = self.inference.infer(callee, place or Place(file, call.scope, call.path))
+        if not values:
+            return ()
+        inner = map(unwrapped, values)
+        return (
+            *{
+                (one.kind, one.path, one.scope)
+                for one in inner
+                if one.kind in (v.CLASS, v.OBJECT, v.FUNCTION)
+            },
+        )
 
     def taken_at_once(
         self, path: str, index: int, kind: Literal["function", "class"]
@@ -655,27 +741,44 @@ class Keeping:
                         found.setdefault(key, []).append(call)
         return found
 
-    def _may_call(self, file: str, words: set[str]) -> list[_Called]:
-        """Return the calls of a file whose callee may be what a container keeps, in order."""
+    def _by_key(self, file: str) -> dict[_CallsKey, list[tuple[int, _Called]]]:
+        """Return the calls of a file whose callee may be what a container keeps, with numbers.
+
+        The key of a call of an attribute is its name, and empty for all others. Those whose callee
+        no definition and no import names are there once more: names, elements of something, and
+        calls by what is called first.
+        """
         found = self._by_callee.get(file)
         if found is None:
             found = self._by_callee[file] = {}
             summary = self.modules.summary(file)
             bound = {name for scope in summary.scopes for name in scope.bindings}
-            for number, (call, callee, place) in enumerate(self._called(file)):
+            given = {
+                name
+                for scope in summary.scopes
+                for name, bindings in scope.bindings.items()
+                if any(one.kind not in (kinds.DEFINED, kinds.IMPORTED) for one in bindings)
+            }
+            for number, one in enumerate(self._called(file)):
+                callee = one[1]
                 if callee is None:
                     continue
                 if callee.tag == tags.ATTRIBUTE:
-                    found.setdefault(callee.name, []).append((number, (call, callee, place)))
-                elif callee.tag == tags.NAME and not summary.star_imports:
-                    if callee.identifier in bound:  # a builtin is nothing of the project
-                        found.setdefault("", []).append((number, (call, callee, place)))
-                elif callee.tag in _CALLEES:
-                    found.setdefault("", []).append((number, (call, callee, place)))
-        if words.isdisjoint(found):
-            return [one for _, one in found.get("", ())]
-        chosen = [one for word in {"", *words} for one in found.get(word, ())]
-        return [one for _, one in sorted(chosen, key=itemgetter(0))]
+                    found.setdefault(callee.name, []).append((number, one))
+                elif callee.tag == tags.NAME:
+                    # A builtin is nothing of the project.
+                    if callee.identifier in bound and not summary.star_imports:
+                        found.setdefault("", []).append((number, one))
+                    if callee.identifier in given:
+                        found.setdefault(_NAMED, []).append((number, one))
+                elif callee.tag == tags.SUBSCRIPT:
+                    found.setdefault("", []).append((number, one))
+                    found.setdefault(_TAKEN, []).append((number, one))
+                elif callee.tag == tags.CALL:
+                    found.setdefault("", []).append((number, one))
+                    called = (tags.CALL, last_name(callee.callee))
+                    found.setdefault(called, []).append((number, one))
+        return found
 
     def _called(self, file: str) -> list[_Called]:
         """Return the calls of a file."""
@@ -689,26 +792,6 @@ class Keeping:
                 )
                 for call in self.modules.summary(file).calls
                 if call.node == "call" and (callee := call.expression.callee) is not None
-            ]
-        return found
-
-    def _indirect(self, file: str) -> list[_Called]:
-        """Return the calls of a file whose callee no definition and no import names."""
-        found = self._indirectly.get(file)
-        if found is None:
-            summary = self.modules.summary(file)
-            bound = {
-                name
-                for scope in summary.scopes
-                for name, bindings in scope.bindings.items()
-                if any(one.kind not in (kinds.DEFINED, kinds.IMPORTED) for one in bindings)
-            }
-            found = self._indirectly[file] = [
-                one
-                for one in self._called(file)
-                if (callee := one[1]) is not None
-                and callee.tag in _CALLEES
-                and (callee.tag != tags.NAME or callee.identifier in bound)
             ]
         return found
 
@@ -728,15 +811,6 @@ def _uses(name: str) -> re.Pattern[bytes]:
     word = re.escape(name.encode())
     stores = rb"[ \t]*=[^=]|\[[^\]\n]*\][ \t]*=[^=]|\.(?:add|append|appendleft|extend|insert)\("
     return re.compile(rb"%s(?<!\w%s)\b(?!%s)" % (word, word, stores))  # literal first: fast
-
-
-def _may_get(callee: Expr, names: Sequence[str]) -> bool:
-    """Return whether a callee may be what one of some functions returns."""
-    if callee is not None and callee.tag == tags.SUBSCRIPT:
-        return "" in names
-    if callee is not None and callee.tag == tags.CALL:
-        return last_name(callee.callee) in names
-    return callee is not None and callee.tag == tags.NAME
 
 
 def _may_be_kept(expression: Expr, words: set[str]) -> bool:
