@@ -76,6 +76,35 @@ def test_functions_of_one_name_ask_for_a_call_once(tmp_path, monkeypatch):
     assert len(asked) == 2
 
 
+def test_calls_of_what_a_container_keeps_are_inferred_once_for_all_that_it_keeps(
+    tmp_path, monkeypatch
+):
+    text = "def f():\n    pass\n\ndef g():\n    pass\n\nTABLE = {'f': f, 'g': g}\n\n"
+    text += "def run(key):\n    TABLE[key]()\n"
+    inference = inferring(tmp_path, {"a.py": text})
+    path, keeping = str(tmp_path / "a.py"), inference.keeping
+    summary = inference.modules.summary(path)
+
+    def calls(name):
+        (index,) = [number for number, one in enumerate(summary.scopes) if one.name == name]
+        found = keeping.callers(keeping.containers(summary, index), path, index)
+        return [call.row for _, call in found]
+
+    assert calls("f") == [10]
+    monkeypatch.setattr(keeping, "_targets_of", None)
+    assert calls("g") == [10]
+
+
+def test_objects_on_which_a_module_sets_an_attribute_are_inferred_once(tmp_path, monkeypatch):
+    text = "class A:\n    pass\n\nclass B:\n    pass\n\na = A()\na.x = 1\nb = B()\nb.x = 2\n"
+    inference = inferring(tmp_path, {"a.py": text})
+    summary = inference.modules.summary(str(tmp_path / "a.py"))
+    one, other = [index for index, scope in enumerate(summary.scopes) if scope.kind == "class"]
+    assert [b.row for b in inference.classes._set_from_outside(summary, one, "x")] == [8]
+    monkeypatch.setattr(inference, "infer", None)
+    assert [b.row for b in inference.classes._set_from_outside(summary, other, "x")] == [10]
+
+
 def test_the_imports_of_tests_are_not_read(tmp_path):
     (tmp_path / "app.py").write_text("import gevent\n")
     (tmp_path / "test_app.py").write_text("import app\n")

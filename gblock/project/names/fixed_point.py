@@ -132,6 +132,8 @@ class FixedPoint:
         """Returns the final answer to a question; something else if there is none yet."""
         self._answers: dict[Any, Any] = {}
         """Each of the final answers once."""
+        self._cut: dict[Any, Any] = {}
+        """Answers, with their containers cut where they nest too deep: looked at once each."""
         self._chain: list[_Question] = []
         """The questions that are being answered, each asked by the one before it."""
         self._trail: list[_Question] = []
@@ -259,7 +261,12 @@ class FixedPoint:
         if len(found) > _WIDEST:
             if len(found) > _LONGEST or self._breadth(found) > _WIDEST:
                 return NOTHING
-        return v.bounded(found)
+        if not v.may_nest(found):
+            return found
+        bounded = self._cut.get(found)
+        if bounded is None:
+            bounded = self._cut[found] = v.bounded(found)
+        return bounded
 
     def _shared(self, found: Any) -> Any:
         """Return an equal answer that is kept already, if there is one: most answers are alike."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
 from operator import itemgetter
@@ -99,7 +99,7 @@ class Keeping:
 
     OF_FILES = (
         "_stored", "_calls", "_by_callee", "_returning", "_passed",
-        "_given_names", "_given_objects", "_taken_at_once", "_absorbed_names", "_used",
+        "_given_names", "_given_objects", "_taken_at_once", "_absorbed_names", "_used", "_holders",
     )  # fmt: skip
     """The tables that the files alone decide."""
 
@@ -117,6 +117,7 @@ class Keeping:
         self._taken_at_once: dict[str, dict[str | int, list[Call]]] = {}
         self._given_names: dict[str, dict[str, list[tuple[Call, int]]]] = {}
         self._given_objects: dict[str, dict[str, list[int]]] = {}
+        self._holders: dict[str, tuple[dict[str, set[str]], dict[str, set[str]]]] = {}
         self._used: dict[tuple[str, str], bool] = {}
         """By file and name whether the file may take something out of what has the name."""
         self._led_to: dict[str, dict[int, tuple[_Target, ...]]] = {}
@@ -485,19 +486,18 @@ class Keeping:
             name: The class's name.
             everywhere: True for local variables and attributes, too.
         """
-        summary = self.modules.summary(path)
-        named: list[tuple[str, Sequence[Binding]]] = [*summary.scopes[0].bindings.items()]
-        for scope in summary.scopes if everywhere else ():
-            named += scope.bound()
-        return {
-            word
-            for word, bindings in named
-            for binding in bindings
-            if binding.kind == kinds.ASSIGNED
-            and binding.value is not None
-            and binding.value.tag == tags.CALL
-            and last_name(binding.value.callee) == name
-        }
+        of_module, anywhere = self._holding(path)
+        return {*of_module.get(name, ()), *(anywhere.get(name, ()) if everywhere else ())}
+
+    def _holding(self, path: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+        """Return by class the names of a module's variables that hold objects, and of all names."""
+        found = self._holders.get(path)
+        if found is None:
+            summary = self.modules.summary(path)
+            bound = (one for scope in summary.scopes for one in scope.bound())
+            of_module = _made_by_class(summary.scopes[0].bindings.items())
+            found = self._holders[path] = (of_module, _made_by_class(bound))
+        return found
 
     def naming_objects(self, summary: ModuleSummary, index: int) -> list[str]:
         """Return the files that mention a class, or a variable that holds an object of it."""
@@ -794,6 +794,17 @@ class Keeping:
                 if call.node == "call" and (callee := call.expression.callee) is not None
             ]
         return found
+
+
+def _made_by_class(bound: Iterable[tuple[str, Sequence[Binding]]]) -> dict[str, set[str]]:
+    """Return the names that are assigned the result of a call, by the last name of its callee."""
+    found: dict[str, set[str]] = {}
+    for word, bindings in bound:
+        for binding in bindings:
+            if binding.kind == kinds.ASSIGNED and binding.value is not None:
+                if binding.value.tag == tags.CALL:
+                    found.setdefault(last_name(binding.value.callee), set()).add(word)
+    return found
 
 
 def _is_used(data: bytes, name: str) -> bool:

@@ -242,6 +242,11 @@ def united(values: Values) -> Values:
     return found
 
 
+def may_nest(values: Values) -> bool:
+    """Return whether any value can hold others."""
+    return any(value.kind in _NESTING for value in values)
+
+
 def bounded(values: Values, depth: int = 3) -> Values:
     """Return values whose containers nest no deeper than this; deeper elements are unknown."""
     for value in values:
