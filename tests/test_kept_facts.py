@@ -1,4 +1,4 @@
-"""What is kept of a project after a file has changed is what a run without a cache finds."""
+"""Facts that are kept of a project after an edit are those that a run without a cache finds."""
 
 from __future__ import annotations
 
@@ -261,3 +261,17 @@ def test_damaged_facts_are_read_anew(tree, user, capsys, damage):
         file.write("# changed\n")
     expected = checked(capsys, ".", "--no-cache")
     assert checked(capsys, ".") == expected
+
+
+def test_it_does_not_matter_which_files_are_named(tree, user, capsys, monkeypatch):
+    root = tree({**ADDED, **SERVICE})
+    age(root)
+    checked(capsys, ".")
+    anew = []
+    real = import_graph.ImportGraph._read
+    monkeypatch.setattr(
+        import_graph.ImportGraph, "_read", lambda self, path: anew.append(path) or real(self, path)
+    )
+    for path in ("shop/wsgi.py", "shop/middle.py", "shop"):
+        checked(capsys, path)
+        assert not anew

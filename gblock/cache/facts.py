@@ -1,6 +1,6 @@
-"""What a run has read of a project, kept for runs after files have changed.
+"""Facts that a run has read of a project, kept for runs after files have changed.
 
-Facts are signed as answers are, and plain: texts, numbers, lists and objects of JSON. Whoever keeps
+Facts are signed as answers are, and plain: texts, numbers, lists and objects of JSON. The reader of
 a fact stores what it depends on with it, and compares that before the fact is used again.
 """
 

@@ -536,7 +536,7 @@ class ImportGraph:
         """The modules that Celery finds automatically."""
         return [
             path
-            for path in self.modules.serving
+            for path in sorted(self.modules.serving)
             if os.path.basename(path) == "tasks.py"
             or os.path.basename(os.path.dirname(path)) == "tasks"
         ]
@@ -544,7 +544,7 @@ class ImportGraph:
     @cached_property
     def _by_directory(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        for path in self.modules.serving:
+        for path in sorted(self.modules.serving):
             found.setdefault(os.path.dirname(path), []).append(path)
         return found
 

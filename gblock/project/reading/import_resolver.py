@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from bisect import insort
 from functools import cached_property
 
 from gblock.project.reading.images import Images
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _ADDED = re.compile(rb"^[ \t]*sys\.path\.(?:insert|append)\(", re.MULTILINE)
 _OF_CODE = ("_added", "_started_in")
-"""What the code of a project says about its imports."""
+"""The properties that depend on what the code of a project says about its imports."""
 _PACKAGE = f"{os.sep}__init__.py"
 _LONGEST_PATH = 300
 """Bytes in which the argument of ``sys.path.append()`` ends."""
@@ -84,7 +85,7 @@ class ImportResolver:
         """The files of each directory."""
         self._directories: set[str] = set()
         self._packages: set[str] = set()
-        for path in files:
+        for path in sorted(files):  # which comes first must not depend on the paths that are named
             self._index(path)
 
     def add(self, path: str) -> None:
@@ -106,7 +107,7 @@ class ImportResolver:
 
     @property
     def assumed(self) -> Assumed:
-        """What the resolutions so far take from the bytes of files, as values of JSON.
+        """The facts that the resolutions so far take from the bytes of files, as values of JSON.
 
         All else that they depend on is the paths of the project's files.
         """
@@ -135,12 +136,12 @@ class ImportResolver:
 
     def _index(self, path: str) -> None:
         directory, name = os.path.split(path)
-        self._beside.setdefault(directory, []).append(path)
+        insort(self._beside.setdefault(directory, []), path)
         stem = name.rpartition(".")[0] or name
         if stem == "__init__":
             self._packages.add(directory)
             stem = os.path.basename(directory)
-        self._by_tail.setdefault(stem, []).append(path)
+        insort(self._by_tail.setdefault(stem, []), path)
         while directory and directory not in self._directories:
             self._directories.add(directory)
             parent = os.path.dirname(directory)
@@ -343,7 +344,7 @@ class ImportResolver:
         to the file, in one of the directories around it.
         """
         found: list[str] = []
-        for path in self._bytes.mentioning("sys.path"):
+        for path in sorted(self._bytes.mentioning("sys.path")):
             for tail in _added_to_path(self._bytes.data(path)):
                 current = os.path.dirname(path)
                 while len(current) >= len(self._roots_of_project[-1]):

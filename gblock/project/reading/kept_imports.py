@@ -38,6 +38,8 @@ class KeptImports:
         self._modules = modules
         self._kind = kind
         self._known: dict[str, tuple[Edge, ...]] = {}
+        self._paths = sorted(modules.files)
+        """In an order that is the same whichever files are named."""
         self._question = self._asked(plugins) if modules.facts is not None else ""
 
     def known(self) -> dict[str, tuple[Edge, ...]]:
@@ -50,8 +52,8 @@ class KeptImports:
             if not modules.agrees(kept["assumed"]):
                 return {}
             self._known = {
-                path: tuple(_read(one, modules.files) for one in edges)
-                for path, (content, edges) in zip(modules.files, kept["files"], strict=True)
+                path: tuple(_read(one, self._paths) for one in edges)
+                for path, (content, edges) in zip(self._paths, kept["files"], strict=True)
                 if content and content == digest_of_bytes(modules.data(path))
             }
         except (KeyError, TypeError, ValueError, IndexError):
@@ -67,12 +69,14 @@ class KeptImports:
         modules, known = self._modules, self._known
         if modules.facts is None or all(known.get(path) is one for path, one in imports.items()):
             return None
-        places = {path: place for place, path in enumerate(modules.files)}
+        if len(modules.files) != len(self._paths):  # something has added a file meanwhile
+            return None
+        places = {path: place for place, path in enumerate(self._paths)}
         files = [
             [digest_of_bytes(modules.data(path)), [_written(one, places) for one in imports[path]]]
             if path in imports
             else ["", []]
-            for path in modules.files
+            for path in self._paths
         ]
         return {"question": self._question, "assumed": modules.assumed, "files": files}
 
@@ -83,7 +87,7 @@ class KeptImports:
         return digest_of(
             (
                 *(modules.root, modules.top, "", *modules.sources, ""),
-                *(f"{path in serving} {path}" for path in modules.files),
+                *(f"{path in serving} {path}" for path in self._paths),
                 *(text for group, names in plugins.items() for text in ("", group, *names)),
             )
         )

@@ -91,7 +91,7 @@ class Modules:
         self._known = set(files)
         self._service: frozenset[str] = frozenset()
         self.facts: KeptFacts | None = None
-        """What earlier runs have read of the project, if that is kept."""
+        """The facts that earlier runs have read of the project, if they are kept."""
 
     def data(self, path: str) -> bytes:
         """Return a file's bytes; for an unreadable file, record a problem and return nothing."""
@@ -495,7 +495,7 @@ class Modules:
 
     @property
     def assumed(self) -> Assumed:
-        """What the imports resolved so far take from the bytes of files: values of JSON."""
+        """The facts that imports resolved so far take from the bytes of files: values of JSON."""
         return self._imports.assumed
 
     def agrees(self, assumed: Assumed) -> bool:

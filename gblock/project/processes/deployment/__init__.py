@@ -286,7 +286,7 @@ class Deployment(Repository):
 
     @property
     def scripts_to_keep(self) -> dict[str, Any] | None:
-        """What to keep of scripts for later runs, None if nothing is new."""
+        """The scripts to keep for later runs, None if nothing is new."""
         return self._read_scripts.to_keep
 
     def _placed(self, command: Command) -> Command:

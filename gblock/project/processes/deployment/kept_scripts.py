@@ -36,7 +36,7 @@ class KeptScripts:
 
     @property
     def to_keep(self) -> dict[str, Any] | None:
-        """What to keep for later runs: plain values by question; None if nothing is new."""
+        """The plain values to keep for later runs, by question; None if nothing is new."""
         return self._used if self._is_new else None
 
     def commands(
