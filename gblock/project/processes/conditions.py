@@ -53,7 +53,7 @@ class CallTest(NamedTuple):
     expression: ast.expr
     holds: bool
     by_default: bool | None = None
-    """Whether it holds if the environment sets no variable; None if that is unknown."""
+    """The outcome if the environment sets no variable; None if that is unknown."""
 
     @property
     def text(self) -> str:
