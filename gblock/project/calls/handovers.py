@@ -12,6 +12,7 @@ from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.queues import Queues
 from gblock.project.calls.receivers import Receivers
+from gblock.project.calls.registrars import handing
 from gblock.project.calls.running import Running
 from gblock.project.calls.visits import Visit, step_in
 from gblock.project.calls.ways import GREENLET, NATIVE, UNKNOWN, Step, Way
@@ -29,6 +30,9 @@ _LOOKING = frozenset(
     "type vars".split()
 )
 """Functions that look at what they are given, or keep it, and call nothing."""
+
+_MOST_HANDED_ON = 2
+"""A function is followed through at most this many functions that pass it on."""
 
 _Named: TypeAlias = tuple[Call, Place, int | None]
 """A call that takes a function as an argument, its place, and the argument's position."""
@@ -277,15 +281,24 @@ class Handovers:
         index, steps = self._function(place), (here, *visit.steps)
         callees = self.inference.infer(call.expression.callee, place)
         given = (visit.path, visit.scope)
-        takers = sorted((x for x in callees if x.kind in (v.CLASS, v.FUNCTION)), key=repr)
+        called = self.inference.callees.functions(callees)
+        takers = sorted((x for x in called if x.kind in (v.CLASS, v.FUNCTION)), key=repr)
         runs = [
             run
             for one in takers
             for run in self._receivers.runs(one, call.expression, place, given, is_task=is_task)
         ]
+        started = (
+            begun
+            for one in takers
+            if one.kind == v.FUNCTION
+            for name in self._receivers.parameters(one, call.expression, place, given)
+            for begun in self._handed_on(one, name, given)
+        )
+        yield from self._by_framework(dict.fromkeys(started), call, place, visit, here)
         for path, scope, at, only in runs:
             inside = Visit(path, scope, at, steps, visit.is_certain, visit.beside, only)
-            is_called = any(v.comes_from(one, path, scope) for one in callees)
+            is_called = any(v.comes_from(one, path, scope) for one in takers)
             yield self._through(inside, place, index) if is_called else inside
         if is_task:
             return
@@ -296,6 +309,35 @@ class Handovers:
         if not callees or any(value.kind == v.EXTERNAL for value in callees):
             # Code outside the project may run it at any time.
             yield Way(UNKNOWN, steps, False, is_offered=True)
+
+    def _handed_on(
+        self,
+        function: v.FunctionValue,
+        name: str,
+        given: tuple[str, int],
+        depth: int = _MOST_HANDED_ON,
+    ) -> Iterator[Started]:
+        """Yield the entries to which a function of the project hands a function that it takes.
+
+        ``def serve(url, view): app.add_url_rule(url, view_func=view)``
+
+        Args:
+            function: The function.
+            name: The parameter with the other one.
+            given: The module and the scope of the other function.
+            depth: How many functions may still pass it on.
+        """
+        summary = self.modules.summary(function.path)
+        for call, place, position, argument in handing(summary, function.scope, name):
+            yield from self._entries.handed(call, place, position, argument)
+            if not depth:
+                continue
+            called = self.inference.infer(call.expression.callee, place)
+            for taker in sorted(self.inference.callees.functions(called), key=repr):
+                if taker.kind == v.FUNCTION and taker != function:
+                    names = self._receivers.parameters(taker, call.expression, place, given)
+                    for onward in names:
+                        yield from self._handed_on(taker, onward, given, depth - 1)
 
     def _through(self, inside: Visit, place: Place, index: int) -> Visit:
         """Return the place that calls a function which runs what it is given.

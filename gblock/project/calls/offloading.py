@@ -332,11 +332,7 @@ class Offloading:
             for value in self.inference.infer(decorator, place):
                 if value.kind == v.CLASS and self._keeps_and_hands_over(value):
                     return True
-                if value.kind == v.OBJECT:
-                    found = self.inference.attributes.named_values(value, "__call__")
-                else:
-                    found = frozenset([value])
-                for function in found:
+                for function in self.inference.callees.functions(frozenset([value])):
                     if function.kind == v.FUNCTION:
                         name = self.parameter(function, 0)
                         if name and self._hands_over(function.path, function.scope, name):

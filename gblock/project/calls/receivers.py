@@ -77,9 +77,7 @@ class Receivers:
             given: The module and the scope of the function.
             is_task: True if the function is a task, which some of its methods run, too.
         """
-        for key, argument in (*enumerate(expression.positional), *expression.keywords):
-            if not self._is_of(argument, place, given):
-                continue
+        for key in self._keys(expression, place, given):
             if callee.kind != v.FUNCTION:
                 yield from self._by_object(callee, key, given, is_task)
                 continue
@@ -90,6 +88,34 @@ class Receivers:
                 else:
                     yield from self._by_parameter(callee, name)
                 yield from self._out_of_container(callee, name, given)
+
+    def parameters(
+        self,
+        callee: v.FunctionValue,
+        expression: CallExpr,
+        place: Place,
+        given: tuple[str, int],
+    ) -> list[str]:
+        """Return the parameters through which a project function gets a function.
+
+        Args:
+            callee: The function that is called, with the other one as an argument.
+            expression: The call.
+            place: Its place.
+            given: The module and the scope of the other function.
+        """
+        names = (
+            self._offloading.parameter(callee, key) for key in self._keys(expression, place, given)
+        )
+        return [name for name in names if name is not None]
+
+    def _keys(
+        self, expression: CallExpr, place: Place, given: tuple[str, int]
+    ) -> Iterator[int | str | None]:
+        """Yield the positions and keywords of a call's arguments that are a function."""
+        for key, argument in (*enumerate(expression.positional), *expression.keywords):
+            if self._is_of(argument, place, given):
+                yield key
 
     def _is_of(self, expression: Expr, place: Place, given: tuple[str, int]) -> bool:
         """Return whether an expression is a function, or a partial of it."""

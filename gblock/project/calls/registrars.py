@@ -1,4 +1,7 @@
-"""Registrars: decorators of the project that hand what they decorate to another function."""
+"""Registrars: functions of the project that hand what they take to another function.
+
+A decorator hands on what it decorates.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,25 @@ def handed_by(
         is_called: True if it is used with arguments: ``@handles("/orders")``. The function
             that it returns takes what is decorated then.
     """
-    taken = dict(_taking(summary, owner, is_called))
+    return _handing(summary, owner, dict(_taking(summary, owner, is_called)))
+
+
+def handing(
+    summary: ModuleSummary, index: int, name: str
+) -> Iterator[tuple[Call, Place, int | None, Expr]]:
+    """Yield the calls to which a function hands one of its parameters, as `handed_by` does.
+
+    Args:
+        summary: The module of the function.
+        index: Its scope.
+        name: The parameter.
+    """
+    return _handing(summary, index, {index: name})
+
+
+def _handing(
+    summary: ModuleSummary, owner: int, taken: dict[int, str]
+) -> Iterator[tuple[Call, Place, int | None, Expr]]:
     for call in summary.calls if taken else ():
         if call.node != "call" or not summary.is_within(call.scope, owner):
             continue

@@ -60,6 +60,16 @@ class Callees:
             if method.kind == v.EXTERNAL
         }
 
+    def functions(self, values: Values) -> Values:
+        """Return what calling some values runs: of an object of the project, its ``__call__()``."""
+        found: set[v.Value] = set()
+        for value in map(unwrapped, values):
+            if value.kind == v.OBJECT:
+                found |= self.inference.attributes.named_values(value, "__call__")
+            else:
+                found.add(value)
+        return frozenset(found)
+
     def called_symbols(self, callee: Expr, place: Place) -> set[str]:
         """Return the dotted names of the functions that calling an expression runs."""
         found: set[str] = set()

@@ -59,6 +59,7 @@ class Calling:
         "_based",
         "_handovers",
         "_derived_classes",
+        "_of_results",
     )
     """The tables that the files alone decide."""
 
@@ -77,6 +78,7 @@ class Calling:
         self._based: dict[str, frozenset[bytes]] = {}
         self._subclasses: dict[tuple[str, int], tuple[ScopeValue, ...]] = {}
         self._derived_classes: dict[str, list[int]] = {}
+        self._of_results: dict[str, dict[str, list[Call]]] = {}
         self._handovers: dict[tuple[str, int], list[tuple[Call, Place, int | None, Expr]]] = {}
 
     def subclasses(self, path: str, index: int) -> tuple[ScopeValue, ...]:
@@ -173,10 +175,54 @@ class Calling:
                         found.append((call, place))
                         if len(found) >= _MOST_CALLERS:
                             return found
+        for call, place in self._calls_of_result(summary, index):
+            if self._is_call_of(call, place, target):
+                found.append((call, place))
         if scope.name == "__init__" and target.kind == v.CLASS:
             for heir in self.heirs(path, scope.parent):
                 found += [one for one in self.callers(heir.path, heir.scope) if one not in found]
         return found[:_MOST_CALLERS]
+
+    def _calls_of_result(self, summary: ModuleSummary, index: int) -> Iterator[tuple[Call, Place]]:
+        """Yield the calls of what a call gives that may be a function: ``on("paid")(place)``.
+
+        It is a function that another one defines and returns, or an object of a class with a
+        ``__call__`` method.
+        """
+        scope = summary.scopes[index]
+        outer = summary.scopes[scope.parent]
+        is_made = outer.kind == "function" and outer.returns
+        if scope.kind != "function" or not (is_made or scope.name == "__call__"):
+            return
+        for path in self._callable_from(summary.filename, outer):
+            for call in self.calls_of_results(path).get(outer.name, ()):
+                yield call, Place(path, call.scope, call.path)
+
+    def calls_of_results(self, path: str) -> dict[str, list[Call]]:
+        """Return a module's calls of what other calls give, by the last name of their callees.
+
+        ``on("paid")(place)``, and ``paid(place)`` where ``paid = on("paid")``.
+        """
+        found = self._of_results.get(path)
+        if found is None:
+            found = self._of_results[path] = {}
+            summary = self.inference.modules.summary(path)
+            held: dict[str, set[str]] = {}
+            for scope in summary.scopes:
+                for name, bindings in scope.bindings.items():
+                    for one in bindings:
+                        if one.kind == ASSIGNED and one.value is not None:
+                            if one.value.tag == CALL:
+                                held.setdefault(name, set()).add(last_name(one.value.callee))
+            for call in summary.calls:
+                callee = call.expression.callee if call.node == "call" else None
+                if call.node != "call" or callee is None:
+                    continue
+                if callee.tag == CALL:
+                    found.setdefault(last_name(callee.callee), []).append(call)
+                for maker in held.get(callee.identifier, ()) if callee.tag == NAME else ():
+                    found.setdefault(maker, []).append(call)
+        return found
 
     def _called_by_relatives(self, files: list[str], word: str) -> Iterator[tuple[str, set[str]]]:
         """Yield the files of bases and subclasses that may call a class's attribute, and its names.
@@ -226,6 +272,10 @@ class Calling:
         for value in self.inference.infer(call.expression.callee, place):
             if value.kind == target.kind and v.comes_from(value, target.path, target.scope):
                 return True
+            if value.kind == v.OBJECT and target.kind == v.FUNCTION:
+                called = self.inference.callees.functions(frozenset([value]))
+                if any(v.comes_from(one, target.path, target.scope) for one in called):
+                    return True
             if target.kind == v.CLASS:
                 if value.kind == v.CLASS and target in self.inference.classes.bases(
                     value.path, value.scope

@@ -70,8 +70,11 @@ _ABSORBED = re.compile(
     rb"(?:\.(?:update|extend)\(\s*|[+|]=\s*|\*)(?=((?:[\w\x80-\xff]+\.){0,3}[\w\x80-\xff]+))"
 )
 """The places where a container takes over what another one holds, with the name of that one."""
-_MAKERS = ("dict", "OrderedDict", "MappingProxyType")
-"""The functions that make a mapping of their arguments."""
+_MAKERS = frozenset(
+    "dict OrderedDict MappingProxyType ChainMap SimpleNamespace list tuple set frozenset deque "
+    "sorted reversed enumerate zip map filter chain".split()
+)
+"""The functions that make a container, or an iterator, of what their arguments are or hold."""
 _TAKING = (tags.SUBSCRIPT, tags.CALL, tags.EITHER)
 """The callees that may be taken out of a display."""
 _HOLDING = (kinds.ASSIGNED, kinds.LOOPED)
@@ -161,7 +164,8 @@ class Keeping:
         found |= self.inference.members.containers(summary, index)
         place = Place(summary.filename, scope.parent, scope.path)
         for decorator in scope.decorators:
-            for value in map(unwrapped, self.inference.infer(decorator, place)):
+            decorating = self.inference.infer(decorator, place)
+            for value in self.inference.callees.functions(decorating):
                 if value.kind == v.FUNCTION:
                     found |= self.stored(value, None)
         return self._absorbing(found)
@@ -390,8 +394,8 @@ class Keeping:
                 given: list[tuple[int | str, Expr]] = [*enumerate(call.expression.positional)]
                 given += [(name, one) for name, one in call.expression.keywords if name]
                 for position, argument in given:
-                    if is_display(argument, _MAKERS):
-                        for part in members(argument, makers=_MAKERS):
+                    if _is_shown(argument):
+                        for part in _parts(argument):
                             found.setdefault(_key(part), []).append((call, position, False))
                     elif argument is not None and argument.tag in _FUNCTIONS:
                         found.setdefault(_key(argument), []).append((call, position, True))
@@ -473,7 +477,7 @@ class Keeping:
                         holding = binding.kind in _HOLDING
                         shown = _shown(binding.value) if holding else binding.value
                         if shown is not None and (holding or binding.kind in kinds.STORES):
-                            for part in members(shown, makers=_MAKERS):
+                            for part in _parts(shown):
                                 for key in _keys(part):
                                     found.setdefault(key, []).append((binding, word))
         return found
@@ -736,7 +740,7 @@ class Keeping:
                 callee = call.expression.callee
                 if callee.tag not in _TAKING:
                     continue
-                for part in members(_shown(callee), makers=_MAKERS):
+                for part in _parts(_shown(callee)):
                     for key in _keys(part):
                         found.setdefault(key, []).append(call)
         return found
@@ -841,7 +845,24 @@ def _shown(value: Expr) -> Expr:
         taken = ElementsExpr(tags.SEQUENCE, value.elements)
     elif value is not None and value.tag == tags.CALL and last_name(value.callee) == "get":
         taken = owner_of(value.callee)
-    return taken if is_display(taken, _MAKERS) else None
+    return taken if _is_shown(taken) else None
+
+
+def _is_shown(value: Expr) -> bool:
+    """Return whether an expression makes a container, and writes what it holds."""
+    return is_display(value, _MAKERS) or (value is not None and value.tag == tags.COMPREHENSION)
+
+
+def _parts(value: Expr) -> Iterator[Expr]:
+    """Yield what an expression puts into the container that it makes.
+
+    The element of a comprehension is one part: ``{name: wrap(run) for name, run in pairs}``.
+    """
+    for one in members(value, makers=_MAKERS):
+        if one is not None and one.tag == tags.COMPREHENSION:
+            yield from _parts(one.element)
+        else:
+            yield one
 
 
 def _wraps(value: Expr, name: str) -> bool:

@@ -252,7 +252,8 @@ class Parameters:
         if outer.kind != "function":
             return NOTHING
         around = summary.scopes[outer.parent]
-        names = {outer.name, around.name} if around.kind == "function" else {outer.name}
+        is_returned = around.kind == "function" or outer.name == "__call__"
+        names = {outer.name, around.name} if is_returned else {outer.name}
         found: set[Value] = set()
         for path in self._decorating(names, summary.filename):
             other = self.inference.modules.summary(path)
@@ -261,7 +262,9 @@ class Parameters:
                 for written in scope.decorators:
                     if last_name(without_arguments(written)) in names and any(
                         one.kind == v.FUNCTION and v.comes_from(one, summary.filename, index)
-                        for one in self.inference.infer(written, place)
+                        for one in self.inference.callees.functions(
+                            self.inference.infer(written, place)
+                        )
                     ):
                         is_class = scope.kind == "class"
                         found.add(

@@ -1,0 +1,139 @@
+"""Functions that a request reaches indirectly: each form, and the same form of a command.
+
+Each form is tried in a project whose other modules use all of its names for something else. Beside
+the function that the form leads to stands another one, ``idle``, to which nothing leads.
+"""
+
+import pytest
+from harness import unrelated
+from test_contexts import reported
+
+FLASK = "from flask import Flask, request\napp = Flask(__name__)\n"
+KEY = "def key(): return request.args['key']\n"
+PLACE = "def place(*given): return CALL\n"
+IDLE = "def idle(*given): return CALL\n"
+USES = {
+    "request": "@app.route('/')\ndef index():\n    {}\n",
+    "command": "import click\n@click.command()\ndef index():\n    {}\n",
+}
+WRAP = "def wrap(f):\n    def run(*args):\n        return f(*args)\n    return run\n"
+RUNNER = "class Runner:\n    name = 'a'\n    def run(self): return CALL\nCLASSES = [Runner]\n"
+TABLE = "TABLE[key()]()"
+EACH = "for one in EVERY: one()"
+
+COLLECTED = {
+    "a dict comprehension of wrapped functions": (
+        f"{WRAP}{PLACE}BY = {{'a': place}}\nTABLE = {{k: wrap(f) for k, f in BY.items()}}",
+        TABLE,
+    ),
+    "a list comprehension": (f"{WRAP}{PLACE}ALL = [place]\nEVERY = [wrap(f) for f in ALL]", EACH),
+    "one of a display": (f"{WRAP}{PLACE}EVERY = [wrap(f) for f in (place,)]", EACH),
+    "a generator": (f"{WRAP}{PLACE}EVERY = tuple(wrap(f) for f in [place])", EACH),
+    "nested lists": (f"{PLACE}ALL = [[place]]\nEVERY = [f for one in ALL for f in one]", EACH),
+    "a dict of a generator": (
+        f"{PLACE}ALL = [place]\nTABLE = dict((f.__name__, f) for f in ALL)",
+        TABLE,
+    ),
+    "pairs of zip": (f"{PLACE}TABLE = dict(zip(['a'], [place]))", TABLE),
+    "map": (f"{WRAP}{PLACE}EVERY = list(map(wrap, [place]))", EACH),
+    "lambdas": (f"{PLACE}TABLE = {{n: (lambda: place(n)) for n in 'ab'}}", TABLE),
+    "a ChainMap": (
+        f"from collections import ChainMap\n{PLACE}TABLE = ChainMap({{'a': place}}, {{}})",
+        TABLE,
+    ),
+    "classes by their names": (
+        f"{RUNNER}TABLE = {{one.name: one for one in CLASSES}}",
+        "TABLE[key()]().run()",
+    ),
+    "objects by their names": (
+        f"{RUNNER}TABLE = {{one.name: one() for one in CLASSES}}",
+        "TABLE[key()].run()",
+    ),
+}
+ON = "TABLE = {}\ndef on(name, rank=0):\n    def add(f):\n        TABLE[name] = f\n"
+ON += "        return f\n    return add\n"
+CLASS_ON = "TABLE = {}\nclass on:\n    def __init__(self, name):\n        self.name = name\n"
+CLASS_ON += "    def __call__(self, f):\n        TABLE[self.name] = f\n        return f\n"
+BUS = """
+class Bus:
+    def __init__(self):
+        self.handlers = {}
+
+    def on(self, name):
+        def add(f):
+            self.handlers.setdefault(name, []).append(f)
+            return f
+        return add
+
+    def emit(self, name):
+        for handler in self.handlers[name]:
+            handler()
+
+bus = Bus()
+"""
+REGISTERED = {
+    "a decorator that is called": (f"{ON}{PLACE}on('a', rank=1)(place)", TABLE),
+    "a decorator under a name": (f"{ON}{PLACE}put = on('a')\nput(place)", TABLE),
+    "a decorator in a loop": (f"{ON}{PLACE}for n, f in [('a', place)]: on(n)(f)", TABLE),
+    "a decorator of an object": (f"{BUS}{PLACE}bus.on('a')(place)", "bus.emit(key())"),
+    "a class that decorates": (f"{CLASS_ON}@on('a')\n{PLACE}", TABLE),
+    "an object that is called": (f"{CLASS_ON}{PLACE}on('a')(place)", TABLE),
+    "a method": (
+        f"{ON}class Shop:\n    def __init__(self): on('a')(self.place)\n"
+        "    def place(self): return CALL\nShop()",
+        TABLE,
+    ),
+}
+PYTHON = {**COLLECTED, **REGISTERED}
+
+
+def contexts(root, files):
+    """Return the contexts of the calls of ``place`` and of ``idle``, by the rows of ``app.py``."""
+    files = {"Procfile": "web: gunicorn -k gevent app:app\n", **files}
+    files |= unrelated({name: text for name, text in files.items() if name.endswith(".py")})
+    idle = files["app.py"][: files["app.py"].index("def idle")].count("\n") + 2  # `import os`
+    found = [one for one in reported(root, files) if one.symbol]
+    return [
+        [one.context for one in found if (one.location.row == idle) == n] for n in (False, True)
+    ]
+
+
+@pytest.mark.parametrize("context", USES)
+@pytest.mark.parametrize("form", PYTHON.values(), ids=PYTHON)
+def test_a_form_of_python_leads_to_a_function(tmp_path, form, context):
+    defined, used = form
+    use = USES[context].format(used.replace("\n", "\n    "))
+    reached, idle = contexts(tmp_path, {"app.py": f"{FLASK}{KEY}{defined}\n{IDLE}{use}"})
+    assert [context] == reached
+    assert ["unknown"] == idle
+
+
+SITE = "class Site:\n    def __init__(self, app): self.app = app\n"
+SITE += "    def add(self, url, f): self.app.add_url_rule(url, view_func=f)\nsite = Site(app)\n"
+HANDED_ON = {
+    "a function": "def add(f): app.add_url_rule('/x', view_func=f)\nadd(place)",
+    "a function that decorates": "def add(f): app.route('/x')(f)\nadd(place)",
+    "by keyword": "def add(url, f=None): app.add_url_rule(url, view_func=f)\nadd('/', f=place)",
+    "a function that wraps": f"{WRAP}def add(f): app.route('/x')(wrap(f))\nadd(place)",
+    "a method": f"{SITE}site.add('/x', place)",
+    "two functions": "def add(f): app.route('/x')(f)\ndef more(f): add(f)\nmore(place)",
+    "a decorator that is called": (
+        "def on(url):\n    def add(f): return app.route(url)(f)\n    return add\non('/x')(place)"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", HANDED_ON.values(), ids=HANDED_ON)
+def test_a_function_of_the_project_hands_on_what_a_framework_runs(tmp_path, form):
+    text = f"{FLASK}{PLACE}{form}\n{IDLE}"
+    assert [["request"], ["unknown"]] == contexts(tmp_path, {"app.py": text})
+
+
+@pytest.mark.parametrize("form", HANDED_ON.values(), ids=HANDED_ON)
+def test_and_what_a_command_line_runs(tmp_path, form):
+    import_, command = "import click\napp = click.Group()\n", "app.command('/x')"
+    form = form.replace("app.route(url)", command).replace("app.route('/x')", command)
+    for url in ("url", "'/x'"):
+        form = form.replace(f"app.add_url_rule({url}, view_func=f)", f"{command}(f)")
+    text = f"{import_}{PLACE}{form}\n{IDLE}"
+    assert [["command"], ["unknown"]] == contexts(tmp_path, {"app.py": text})
