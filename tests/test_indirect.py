@@ -137,3 +137,35 @@ def test_and_what_a_command_line_runs(tmp_path, form):
         form = form.replace(f"app.add_url_rule({url}, view_func=f)", f"{command}(f)")
     text = f"{import_}{PLACE}{form}\n{IDLE}"
     assert [["command"], ["unknown"]] == contexts(tmp_path, {"app.py": text})
+
+
+FILTERS = "FILTERS = {'x': place}\n"
+ASSIGNED = {
+    "an item": "app.jinja_env.filters['x'] = place",
+    "a keyword of update": "app.jinja_env.globals.update(x=place)",
+    "a dict that update takes": "app.jinja_env.globals.update({'x': place})",
+    "a table that update takes": f"{FILTERS}app.jinja_env.filters.update(FILTERS)",
+    "each of a table": f"{FILTERS}for n, f in FILTERS.items(): app.jinja_env.tests[n] = f",
+    "an object under another name": "env = app.jinja_env\nenv.filters['x'] = place",
+    "in a function": "def add(app):\n    app.jinja_env.filters['x'] = place\nadd(app)",
+    "a list": "app.before_request_funcs.setdefault(None, []).append(place)",
+    "a dict of lists": "app.before_request_funcs = {None: [place]}",
+    "a view": "app.view_functions['x'] = place",
+    "a view that is wrapped": f"{WRAP}app.view_functions['x'] = wrap(place)",
+    "a call": "app.add_template_filter(place, 'x')",
+}
+
+
+@pytest.mark.parametrize("form", ASSIGNED.values(), ids=ASSIGNED)
+def test_a_framework_runs_what_code_puts_into_its_containers(tmp_path, form):
+    text = f"{FLASK}{PLACE}{form}\n{IDLE}"
+    assert [["request"], ["unknown"]] == contexts(tmp_path, {"app.py": text})
+
+
+@pytest.mark.parametrize("form", ASSIGNED.values(), ids=ASSIGNED)
+def test_but_not_what_it_puts_into_others(tmp_path, form):
+    own = "class Site:\n    view_functions = {}\n    before_request_funcs = {}\n"
+    own += "    def add_template_filter(self, f, name): pass\napp = Site()\n"
+    own += "class Env:\n    filters, globals, tests = {}, {}, {}\napp.jinja_env = Env()\n"
+    found = contexts(tmp_path, {"app.py": f"import flask\n{own}{PLACE}{form}\n{IDLE}"})
+    assert "request" not in found[0] + found[1]

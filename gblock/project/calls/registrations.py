@@ -11,6 +11,7 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from gblock.catalog.entries import Argument, Entry, fits
@@ -42,7 +43,7 @@ _DISPLAYS = (tags.SEQUENCE, tags.TUPLE, tags.MAPPING)
 _OF_CONTAINERS = frozenset({*dir(list), *dir(dict), *dir(set)})
 """Methods of containers: the name alone says nothing about an object of unknown type."""
 _TRUE = constant(True)
-_KINDS = (kinds.ASSIGNED, kinds.ELEMENT, kinds.AUGMENTED)
+_KINDS = (kinds.ASSIGNED, kinds.AUGMENTED, *kinds.STORES)
 """Kinds of bindings that register what they bind."""
 
 
@@ -108,7 +109,7 @@ class Registrations:
     def _find(self, summary: ModuleSummary, index: int) -> Iterator[Registered]:
         scope = summary.scopes[index]
         if scope.kind == "lambda":
-            yield from self._assigned_in(summary, summary.filename, index, "")
+            yield from self._assigned_in(summary, summary.filename, index)
             yield from self._in_displays(summary.filename, (summary.filename, index), "")
             return
         if scope.kind not in ("function", "class"):
@@ -117,11 +118,10 @@ class Registrations:
         in_strings = None
         quoted = [f"{scope.name}{quote}".encode() for quote in "\"'"]
         is_top = scope.parent == 0
+        for path in self._assigning_files(summary, index) if self._assigned else ():
+            yield from self._assigned_in(self.modules.summary(path), summary.filename, index)
         for path in dict.fromkeys([summary.filename, *naming]):
             data = self.modules.data(path)
-            if self._assigned and b"=" in data:
-                other = self.modules.summary(path)
-                yield from self._assigned_in(other, summary.filename, index, scope.name)
             yield from self._in_displays(path, (summary.filename, index), scope.name)
             if not is_top or not any(one in data for one in quoted):
                 continue
@@ -140,17 +140,36 @@ class Registrations:
 
     # -- assignments
 
-    def _assigned_in(
-        self, other: ModuleSummary, path: str, index: int, name: str
-    ) -> Iterator[Registered]:
+    def _assigning_files(self, summary: ModuleSummary, index: int) -> list[str]:
+        """Return the files that may assign a function, what wraps it, or a table that keeps it."""
+        scope = summary.scopes[index]
+        names = {scope.name}
+        if scope.kind == "function":
+            outer = summary.scopes[scope.parent]
+            if outer.kind == "function" and outer.returns:
+                names.add(outer.name)
+            names |= {one.name for one in self._keeping.containers(summary, index)}
+        found = dict.fromkeys([summary.filename])
+        for name in sorted(names):
+            found.update(dict.fromkeys(self.modules.naming(name, summary.filename, _MOST_FILES)))
+        return [path for path in found if self._words.search(self.modules.data(path))]
+
+    @cached_property
+    def _words(self) -> re.Pattern[bytes]:
+        """A pattern of the assigned attributes."""
+        patterns = sorted({pattern for _, pattern, _ in self._assigned})
+        parts = (re.escape(one).replace(r"\*", r"\w*").encode() for one in patterns)
+        return re.compile(rb"\b(?:%s)\b" % b"|".join(parts))
+
+    def _assigned_in(self, other: ModuleSummary, path: str, index: int) -> Iterator[Registered]:
         """Yield the assignments of a function, or of an object of a class, in one module."""
         attributes, classes = self._assignments(other)
         for owner, attribute, binding in attributes:
-            if self._holds(binding, other.filename, path, index, name):
+            if self._holds(binding, other.filename, path, index):
                 place = Place(other.filename, binding.scope, binding.path)
                 yield from self._of_owner(owner, attribute, place, self._assigned_as(attribute))
         for number in classes:
-            yield from self._in_class(other, number, (path, index, name))
+            yield from self._in_class(other, number, (path, index))
 
     def _assignments(
         self, other: ModuleSummary
@@ -194,7 +213,7 @@ class Registrations:
         return found
 
     def _in_class(
-        self, other: ModuleSummary, number: int, what: tuple[str, int, str]
+        self, other: ModuleSummary, number: int, what: tuple[str, int]
     ) -> Iterator[Registered]:
         """Yield the class attributes of a framework's subclass that hold a function."""
         scope = other.scopes[number]
@@ -207,12 +226,20 @@ class Registrations:
             if any(fits(name, symbol) for name in names):
                 yield Registered(entry)
 
-    def _holds(self, binding: Binding, where: str, path: str, index: int, name: str) -> bool:
+    def _holds(self, binding: Binding, where: str, path: str, index: int) -> bool:
         """Return whether a binding's value is, or contains, a function or an object of a class."""
         if binding.kind not in _KINDS or not isinstance(binding, ValueBinding):
             return False
         place = Place(where, binding.scope, binding.path)
-        return self._contains(binding.value, place, (path, index), name)
+        if binding.kind in (kinds.EXTENDED, kinds.ABSORBED):
+            held = self.inference.stored([binding], where)
+            return any(
+                v.comes_from(unwrapped(one), path, index)
+                for container in held
+                if container.kind in (v.ELEMENTS, v.MAPPING)
+                for one in v.contents(container)
+            )
+        return self._contains(binding.value, place, (path, index))
 
     def _of_owner(
         self, owner: str, attribute: str, place: Place, wanted: list[tuple[str, Entry]]
@@ -263,11 +290,21 @@ class Registrations:
                             found.append((call, given, argument, entry))
         return found
 
-    def _contains(self, given: Expr, place: Place, what: tuple[str, int], name: str) -> bool:
+    def _contains(
+        self, given: Expr, place: Place, what: tuple[str, int], name: str | None = None
+    ) -> bool:
+        """Return whether an expression is, or shows, a function or an object of a class.
+
+        Args:
+            given: The expression.
+            place: Its place.
+            what: The module and the scope of the function or class.
+            name: Its name, where only an expression with this name counts.
+        """
         return any(
             v.comes_from(inner, *what)
             for part in members(given, with_keys=True)
-            if name in _named(part)
+            if name is None or name in _named(part)
             for inner in map(unwrapped, self.inference.infer(part, place))
             if inner.kind in (v.FUNCTION, v.OBJECT)
         )
