@@ -66,6 +66,8 @@ _STATEMENTS = {
 """Statements that call a method."""
 _USING = ITERATING | {"enter_context"}
 """Functions that call a special method of their arguments."""
+_NAMESPACES = frozenset({"types.SimpleNamespace", "argparse.Namespace"})
+"""Classes whose objects have the keyword arguments of their constructor as attributes."""
 _GENERIC = frozenset({"singledispatch", "singledispatchmethod"})
 """Decorators of functions that have an implementation for each type."""
 
@@ -163,6 +165,9 @@ class Callers:
             found = self._calls(summary, index, {(v.FUNCTION, summary.filename, index)}, scope.name)
             found += self._decorated(summary, index)
             found += self._by_result(summary, index)
+            found += self._by_getter(summary, index)
+            found += self._by_default(summary, index)
+            found += self._by_field(summary, index)
             found += self._dispatching(summary, index)
             found += self._by_composed_name(summary, index)
             found += self._by_computed_name(summary, index) if scope.parent == 0 else []
@@ -171,6 +176,7 @@ class Callers:
             return self._of_special(summary, index)
         methods = self._methods(summary, index)
         found = self._calls(summary, index, methods, scope.name)
+        found += self._by_getter(summary, index)
         for name in self._attributes(summary, index):
             called = self._calls(summary, index, methods, name)
             found += [one for one in called if one.is_certain]
@@ -638,6 +644,72 @@ class Callers:
             if one.is_certain
         ]
         return found[:_MOST_CALLERS]
+
+    def _by_getter(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of a function that another function has returned by its name.
+
+        ``def choose(kind): return place``, and elsewhere ``choose(kind)()``.
+        """
+        found: list[Caller] = []
+        calling, seen = self.inference.calling, set[str]()
+        for path in self._naming(summary.filename, summary.scopes[index].name)[: MOST_FILES + 1]:
+            names = calling.names_in(path, summary, index)
+            scopes, known = self.modules.summary(path).scopes, calling.getters(path)
+            getters = {scopes[one].name for name in names for one in known.get(name, ())}
+            getters |= names - {summary.scopes[index].name, ""}  # ``later = weakref.ref(place)``
+            for getter in sorted(getters - seen):
+                seen.add(getter)
+                for other in self._naming(path, getter)[: MOST_FILES + 1]:
+                    for call in calling.calls_of_results(other).get(getter, ()):
+                        place = Place(other, call.scope, call.path)
+                        values = self.inference.infer(call.expression.callee, place)
+                        if v.includes(values, v.FUNCTION, summary.filename, index):
+                            found.append(Caller(other, call.scope, call.path, call.row, True, True))
+        return found[:_MOST_CALLERS]
+
+    def _by_default(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of the parameters whose default a function is: ``def run(f=place)``."""
+        name, calling = summary.scopes[index].name, self.inference.calling
+        found: list[Caller] = []
+        for path in self._naming(summary.filename, name)[: MOST_FILES + 1]:
+            other = self.modules.summary(path)
+            for scope, parameter in calling.defaults(path).get(name, ()):
+                for call in calling.calls_by_name(path).get(parameter, ()):
+                    place = Place(path, call.scope, call.path)
+                    if other.is_within(call.scope, scope) and v.includes(
+                        self.inference.infer(call.expression.callee, place),
+                        v.FUNCTION,
+                        summary.filename,
+                        index,
+                    ):
+                        found.append(Caller(path, call.scope, call.path, call.row, True, True))
+        return found[:_MOST_CALLERS]
+
+    def _by_field(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of a function as an attribute of an object that is made with it.
+
+        ``Command("pay", place)`` of ``namedtuple("Command", "name run")``, and elsewhere
+        ``command.run()``.
+        """
+        names: set[str] = set()
+        for call, place, position in self.inference.calling.handovers(summary.filename, index):
+            given = call.expression
+            values = self.inference.infer(given.callee, place)
+            records = map(v.record_of, values)
+            fields = [one.names for one in records if one is not None]
+            is_space = any(x.kind == v.EXTERNAL and x.symbol in _NAMESPACES for x in values)
+            if position is not None:
+                names.update(one[position] for one in fields if position < len(one))
+            for name, argument in given.keywords if fields or is_space else ():
+                if name and v.includes(
+                    self.inference.infer(argument, place), v.FUNCTION, summary.filename, index
+                ):
+                    names.add(name)
+        targets: set[_Target] = {(v.FUNCTION, summary.filename, index)}
+        found = [
+            one for name in sorted(names) for one in self._calls(summary, index, targets, name)
+        ]
+        return [one for one in found if one.is_certain][:_MOST_CALLERS]
 
     def _names_of_results(self, path: str, index: int) -> list[str]:
         """Return the names that hold what a function returns: those that its calls are assigned to.

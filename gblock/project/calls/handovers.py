@@ -304,7 +304,9 @@ class Handovers:
             return
         if not runs:
             # What is given at start-up may be kept, and run at any time.
-            keeps = any(value.kind in (v.CLASS, v.FUNCTION) for value in callees)
+            keeps = any(
+                one.kind in (v.CLASS, v.FUNCTION) or v.record_of(one) is not None for one in callees
+            )
             yield Visit(place.path, index, place.at, steps, False, visit.beside, is_lasting=keeps)
         if not callees or any(value.kind == v.EXTERNAL for value in callees):
             # Code outside the project may run it at any time.

@@ -91,6 +91,7 @@ class Registrations:
         self._known: dict[tuple[str, int], list[Registered]] = {}
         self._wanted: dict[str, list[tuple[str, Entry]]] = {}
         self._assigning: dict[str, tuple[list[tuple[str, str, Binding]], list[int]]] = {}
+        self._mentioning: dict[str, bool] = {}
         self._displays: dict[str, list[tuple[Call, Expr, Argument, Entry]]] = {}
 
     def of(self, summary: ModuleSummary, index: int) -> list[Registered]:
@@ -152,7 +153,15 @@ class Registrations:
         found = dict.fromkeys([summary.filename])
         for name in sorted(names):
             found.update(dict.fromkeys(self.modules.naming(name, summary.filename, _MOST_FILES)))
-        return [path for path in found if self._words.search(self.modules.data(path))]
+        return [path for path in found if self._may_assign(path)]
+
+    def _may_assign(self, path: str) -> bool:
+        """Return whether a file mentions one of the attributes."""
+        found = self._mentioning.get(path)
+        if found is None:
+            found = self._words.search(self.modules.data(path)) is not None
+            self._mentioning[path] = found
+        return found
 
     @cached_property
     def _words(self) -> re.Pattern[bytes]:

@@ -46,7 +46,14 @@ class Wrappings:
                 if not self._is(argument, place, (path, index)):
                     yield one
 
-    def _wraps(self, argument: Expr, place: Place, function: _Function, names: set[str]) -> bool:
+    def _wraps(
+        self,
+        argument: Expr,
+        place: Place,
+        function: _Function,
+        names: set[str],
+        seen: frozenset[Place] = frozenset(),
+    ) -> bool:
         """Return whether an argument is the result of calls that keep a function for later.
 
         Args:
@@ -54,6 +61,8 @@ class Wrappings:
             place: Its place.
             function: The function.
             names: The names by which the module of the argument may mean it.
+            seen: The assignments that the argument is in: ``place = staticmethod(place)`` in a
+                class binds the name anew.
         """
         if argument is None:
             return False
@@ -63,13 +72,13 @@ class Wrappings:
             if found is None or len(bound) != 1 or bound[0].kind != kinds.ASSIGNED:
                 return False
             made, where = bound[0].value, Place(found[0].filename, bound[0].scope, bound[0].path)
-            if made is None or made.tag != tags.CALL:
+            if made is None or made.tag != tags.CALL or where in seen:
                 return False
-            return self._wraps(made, where, function, names)
+            return self._wraps(made, where, function, names, seen | {where})
         if argument.tag != tags.CALL:
             return False
         return any(
-            self._wraps(one, place, function, names)
+            self._wraps(one, place, function, names, seen)
             or (
                 not names.isdisjoint(functions_named(one))
                 and self._is(one, place, function)

@@ -16,8 +16,10 @@ from gblock.project.reading.expressions import (
     NAME,
     CallExpr,
     Expr,
+    choices,
     functions_named,
     last_name,
+    owner_of,
 )
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 from gblock.project.reading.word_index import SPACED
@@ -60,6 +62,8 @@ class Calling:
         "_handovers",
         "_derived_classes",
         "_of_results",
+        "_getters",
+        "_defaults",
     )
     """The tables that the files alone decide."""
 
@@ -79,6 +83,8 @@ class Calling:
         self._subclasses: dict[tuple[str, int], tuple[ScopeValue, ...]] = {}
         self._derived_classes: dict[str, list[int]] = {}
         self._of_results: dict[str, dict[str, list[Call]]] = {}
+        self._getters: dict[str, dict[str, set[int]]] = {}
+        self._defaults: dict[str, dict[str, list[tuple[int, str]]]] = {}
         self._handovers: dict[tuple[str, int], list[tuple[Call, Place, int | None, Expr]]] = {}
 
     def subclasses(self, path: str, index: int) -> tuple[ScopeValue, ...]:
@@ -201,7 +207,8 @@ class Calling:
     def calls_of_results(self, path: str) -> dict[str, list[Call]]:
         """Return a module's calls of what other calls give, by the last name of their callees.
 
-        ``on("paid")(place)``, and ``paid(place)`` where ``paid = on("paid")``.
+        ``on("paid")(place)``, and ``paid(place)`` where ``paid = on("paid")``. What a method gives
+        is under the name of its object, too: ``current.get()(order)``.
         """
         found = self._of_results.get(path)
         if found is None:
@@ -219,9 +226,46 @@ class Calling:
                 if call.node != "call" or callee is None:
                     continue
                 if callee.tag == CALL:
-                    found.setdefault(last_name(callee.callee), []).append(call)
+                    names = {last_name(callee.callee), last_name(owner_of(callee.callee))}
+                    for maker in sorted(names - {""}):
+                        found.setdefault(maker, []).append(call)
                 for maker in held.get(callee.identifier, ()) if callee.tag == NAME else ():
                     found.setdefault(maker, []).append(call)
+        return found
+
+    def getters(self, path: str) -> dict[str, set[int]]:
+        """Return the scopes of a module's functions that return a function or class, by its name.
+
+        ``def choose(kind): return place if kind else pay``; a variable may hold it before.
+        """
+        found = self._getters.get(path)
+        if found is None:
+            found = self._getters[path] = {}
+            for index, scope in enumerate(self.inference.modules.summary(path).scopes):
+                for returned in scope.returns if scope.kind == "function" else ():
+                    for part in choices(returned.value):
+                        names = {last_name(part)}
+                        if part is not None and part.tag == NAME:
+                            bound = scope.bindings.get(part.identifier, ())
+                            names.update(
+                                x for one in bound for x in originals(one) if type(x) is str
+                            )
+                        for name in names - {""}:
+                            found.setdefault(name, set()).add(index)
+        return found
+
+    def defaults(self, path: str) -> dict[str, list[tuple[int, str]]]:
+        """Return a module's parameters whose default names a function, by the function's name.
+
+        Each parameter is a scope and a name.
+        """
+        found = self._defaults.get(path)
+        if found is None:
+            found = self._defaults[path] = {}
+            for index, scope in enumerate(self.inference.modules.summary(path).scopes):
+                for one in scope.parameters:
+                    for name in functions_named(one.default) - {""}:
+                        found.setdefault(name, []).append((index, one.name))
         return found
 
     def _called_by_relatives(self, files: list[str], word: str) -> Iterator[tuple[str, set[str]]]:
@@ -325,11 +369,13 @@ class Calling:
             return found
         found = self._handovers[path, index] = []
         summary = self.inference.modules.summary(path)
-        for other in self._callable_from(path, summary.scopes[index]):
+        files = self._callable_from(path, summary.scopes[index])
+        for other in files:
             for word in sorted(self.names_in(other, summary, index)):
                 for call, position, argument in self.given(other).get(word, ()):
                     found.append((call, Place(other, call.scope, call.path), position, argument))
         found += self._made(summary, index)
+        found += self._returned(summary, index, files)
         return found
 
     def names_in(self, path: str, summary: ModuleSummary, index: int) -> set[str]:
@@ -367,6 +413,21 @@ class Calling:
             given = self.results_given(path)
             for call, position, argument in (one for x in makers for one in given.get(x, ())):
                 yield call, Place(path, call.scope, call.path), position, argument
+
+    def _returned(
+        self, summary: ModuleSummary, index: int, files: list[str]
+    ) -> Iterator[tuple[Call, Place, int | None, Expr]]:
+        """Yield the calls that take what a function returns by its name: ``spawn(choose(k))``."""
+        for path in files:
+            known = self.getters(path)
+            names = self.names_in(path, summary, index) if known else ()
+            getters = {one for name in names for one in known.get(name, ())}
+            scopes = self.inference.modules.summary(path).scopes
+            for getter in sorted(getters):
+                for other in self._callable_from(path, scopes[getter]):
+                    for taking in self.results_given(other).get(scopes[getter].name, ()):
+                        call, position, argument = taking
+                        yield call, Place(other, call.scope, call.path), position, argument
 
     def results_given(self, path: str) -> dict[str, list[tuple[Call, int | None, Expr]]]:
         """Return a module's arguments that are results of calls, by the callee's last name.

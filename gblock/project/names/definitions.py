@@ -85,7 +85,9 @@ class Definitions:
                 loop = _common_loop(binding.path, use, scope)
                 if loop is not None and (last is None or last[: len(loop)] != loop):
                     found.append(binding)
-        if not found:  # a walrus in the same statement
+        # A walrus in the same statement; ``place = staticmethod(place)`` in a class takes the
+        # function of the module.
+        if not found and scope.kind != "class":
             found = [binding for binding in here if binding.path == use]
         return [*found, *known.declared, *known.elsewhere]
 

@@ -185,6 +185,11 @@ def comes_from(value: Value, path: str, scope: int) -> bool:
     return value.kind in (CLASS, OBJECT, FUNCTION) and value.path == path and value.scope == scope
 
 
+def record_of(value: Value) -> TupleValue | None:
+    """Return the fields of a class of tuples that a function made, as ``namedtuple`` does."""
+    return value.callee if value.kind == PARTIAL and value.callee.kind == TUPLE else None
+
+
 def holding(elements: Values) -> Values:
     """Return a container of such elements as a value."""
     return frozenset([HolderValue(ELEMENTS, elements)])

@@ -328,6 +328,15 @@ def members(
         yield from members(one, with_keys=with_keys, makers=makers)
 
 
+def choices(expression: Expr) -> Iterator[Expr]:
+    """Yield the members of ternaries and ``or``, however nested, or the expression itself."""
+    if expression is not None and expression.tag in (EITHER, BOTH):
+        for one in expression.elements:
+            yield from choices(one)
+    else:
+        yield expression
+
+
 def functions_named(argument: Expr) -> set[str]:
     """Return the names of the functions that an argument can be; a lambda's is empty."""
     if argument is None:
