@@ -213,3 +213,159 @@ def test_but_not_what_it_puts_into_others(tmp_path, form):
     own += "class Env:\n    filters, globals, tests = {}, {}, {}\napp.jinja_env = Env()\n"
     found = contexts(tmp_path, {"app.py": f"import flask\n{own}{PLACE}{form}\n{IDLE}"})
     assert "request" not in found[0] + found[1]
+
+
+DJANGO = {
+    "Procfile": "web: gunicorn -k gevent shop.wsgi:application\n",
+    "requirements.txt": "django\ngevent\ngunicorn\n",
+    "shop/__init__.py": "",
+    "shop/settings.py": "ROOT_URLCONF = 'shop.urls'\nINSTALLED_APPS = ['shop']\n",
+    "shop/wsgi.py": "import os\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
+    "from django.core.wsgi import get_wsgi_application\napplication = get_wsgi_application()\n",
+    "shop/urls.py": "from django.urls import path\nfrom shop import models, views\n"
+    "urlpatterns = [path('', views.index)]\n",
+    "shop/views.py": "def index(request): pass\n",
+    "shop/models.py": "",
+}
+COMMAND = "shop/management/commands/fill.py"
+MODEL = """from django.db import models
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
+class Manager(models.Manager):
+    def get_queryset(self):
+        CALL  # get_queryset
+        return super().get_queryset()
+class UserManager(BaseUserManager):
+    def create_user(self, email, **given): CALL  # create_user
+class User(AbstractBaseUser):
+    objects = UserManager()
+class Order(models.Model):
+    objects = Manager()
+    def save(self, *args, **given):
+        CALL  # save
+        super().save(*args, **given)
+"""
+ORDER = "from shop.models import Order\n"
+USER = "from django.contrib.auth import get_user_model\n"
+DONE = {
+    "create": ("save", f"{ORDER}Order.objects.create(id=1)"),
+    "get_or_create": ("save", f"{ORDER}Order.objects.get_or_create(id=1)"),
+    "an object of a query": ("save", f"{ORDER}for one in Order.objects.filter(id=1): one.save()"),
+    "a user": ("create_user", f"{USER}get_user_model().objects.create_user(**{{'email': 'x'}})"),
+    "a query": ("get_queryset", f"{ORDER}Order.objects.filter(id=1)"),
+}
+
+
+def of_django(root, files, row):
+    """Return the contexts of the calls of a project of Django whose line ends with a word."""
+    files = {**DJANGO, **files}
+    files["shop/settings.py"] = DJANGO["shop/settings.py"] + files.get("settings", "")
+    files.pop("settings", None)
+    lines = {
+        name: ["", *text.replace("CALL", "os.system('sync')").split("\n")]
+        for name, text in files.items()
+    }
+    return [
+        one.context
+        for one in reported(root, files)
+        if one.symbol
+        and lines[one.filename.removeprefix(f"{root}/")][one.location.row - 1].endswith(f"# {row}")
+    ]
+
+
+@pytest.mark.parametrize("form", DONE.values(), ids=DONE)
+def test_what_django_runs_has_the_context_of_the_call(tmp_path, form):
+    row, written = form
+    body = "\n    ".join(written.split("\n"))
+    files = {"shop/models.py": MODEL, "settings": "AUTH_USER_MODEL = 'shop.User'\n"}
+    view = {"shop/views.py": f"def index(request):\n    {body}\n"}
+    assert ["request"] == of_django(tmp_path / "served", {**files, **view}, row)
+    command = "from django.core.management.base import BaseCommand\nclass Command(BaseCommand):\n"
+    command += "    def handle(self, **options):\n        " + body.replace("\n", "\n    ") + "\n"
+    assert ["command"] == of_django(tmp_path / "command", {**files, COMMAND: command}, row)
+
+
+SAVING = {
+    "the admin": (
+        "shop/admin.py",
+        "from django.contrib import admin\nadmin.site.register(Order)",
+    ),
+    "a class of the admin": (
+        "shop/admin.py",
+        "from django.contrib import admin\n@admin.register(Order)\n"
+        "class Orders(admin.ModelAdmin): pass",
+    ),
+    "a form": (
+        "shop/forms.py",
+        "from django import forms\nclass Form(forms.ModelForm):\n    class Meta:\n"
+        "        model = Order",
+    ),
+    "a serializer": (
+        "shop/serializers.py",
+        "from rest_framework import serializers\n"
+        "class Orders(serializers.ModelSerializer):\n    class Meta:\n        model = Order",
+    ),
+    "a view": (
+        "shop/views.py",
+        "from django.views.generic import CreateView\nclass New(CreateView):\n    model = Order\n"
+        "def index(request): pass",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", SAVING.values(), ids=SAVING)
+def test_django_saves_the_objects_of_a_model(tmp_path, form):
+    name, text = form
+    files = {"shop/models.py": MODEL, name: f"{ORDER}{text}\n"}
+    assert ["request"] == of_django(tmp_path, files, "save")
+
+
+def test_a_model_that_only_lists_show_is_not_saved(tmp_path):
+    text = "from django.views.generic import ListView\nclass All(ListView):\n    model = Order\n"
+    files = {"shop/models.py": MODEL, "shop/views.py": f"{ORDER}{text}def index(request): pass\n"}
+    assert ["unknown"] == of_django(tmp_path, files, "save")
+
+
+MIDDLEWARE = """
+def factory(get_response):
+    CALL  # making
+    def middleware(request):
+        CALL  # running
+        return get_response(request)
+    return middleware
+class Audit:
+    def __init__(self, get_response):
+        CALL  # making
+        self.get_response = get_response
+    def __call__(self, request):
+        CALL  # running
+        return self.get_response(request)
+    def process_view(self, request, view, args, kwargs):
+        CALL  # running
+"""
+
+
+def test_a_middleware_is_made_at_startup_and_runs_for_each_request(tmp_path):
+    settings = "MIDDLEWARE = ['shop.middleware.factory', 'shop.middleware.Audit']\n"
+    files = {"shop/middleware.py": MIDDLEWARE, "settings": settings}
+    assert ["startup", "startup"] == of_django(tmp_path, files, "making")
+    assert ["request", "request", "request"] == of_django(tmp_path, files, "running")
+
+
+OVERRIDDEN = {
+    "a session": ("requests.Session", "request", "get('http://shop')"),
+    "a pool": ("psycopg2.pool.ThreadedConnectionPool", "_connect", "getconn()"),
+}
+
+
+@pytest.mark.parametrize("context", USES)
+@pytest.mark.parametrize("form", OVERRIDDEN.values(), ids=OVERRIDDEN)
+def test_a_method_of_a_package_runs_the_one_that_overrides_another(tmp_path, form, context):
+    base, method, used = form
+    text = f"import {base.rpartition('.')[0]}\n{FLASK}class Own({base}):\n"
+    text += f"    def {method}(self, *args):\n        CALL  # own\n"
+    text += f"        return super().{method}(*args)\n    def idle(self): CALL\nown = Own()\n"
+    files = {"Procfile": "web: gunicorn -k gevent app:app\n"}
+    files["app.py"] = text + USES[context].format(f"own.{used}")
+    found = {one.location.row: one.context for one in reported(tmp_path, files)}
+    rows = [row for row, line in enumerate(files["app.py"].split("\n"), 2) if "CALL" in line]
+    assert [context, "unknown"] == [found[row] for row in rows]

@@ -151,6 +151,9 @@ class Entry(Table, frozen=True):
     """Attributes that make a function an entry point when they are set on it."""
     settings: tuple[str, ...] = ()
     """Names of settings whose strings name functions or classes."""
+    makers: bool = False
+    """True if these functions and classes make, at start-up, what runs: what a function defines and
+    returns, the methods of an object."""
     named_by: NamedBy | None = None
     """Files in other formats that name functions."""
     run_by: tuple[Argument, ...] = ()

@@ -94,6 +94,8 @@ class PassedOn(CallArgument, frozen=True):
     ``package.module:name``; ``attribute``: the attribute of the receiver that it names."""
     factory: str | None = None
     """The keyword argument that makes a field's default."""
+    setting: str | None = None
+    """The setting that names the class which the call returns, whatever its arguments."""
 
 
 class Library(Table, frozen=True):
@@ -149,6 +151,8 @@ class Library(Table, frozen=True):
     """Objects with the names of the project's settings modules: ``django.conf.settings``."""
     adds: dict[str, AddedAttribute] = msgspec.field(default_factory=dict)
     """Calls that add an attribute to requests."""
+    runs: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Calls that run methods of the object, or of each object, that they return."""
     passes: dict[str, PassedOn] = msgspec.field(default_factory=dict)
     """Calls whose result is made of an argument."""
     immediate: tuple[str, ...] = ()

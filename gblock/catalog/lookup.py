@@ -248,6 +248,16 @@ class Catalog:
             for symbol, one in library.passes.items()
         }
 
+    @_OfLibraries
+    def runs(self) -> dict[str, frozenset[str]]:
+        """By method, the calls that run it on what they return."""
+        found: dict[str, set[str]] = {}
+        for library in self.libraries:
+            for symbol, methods in library.runs.items():
+                for method in methods:
+                    found.setdefault(method, set()).add(self.canonical(symbol))
+        return {method: frozenset(symbols) for method, symbols in found.items()}
+
     def passed_on(self, symbol: str) -> PassedOn | None:
         """Return what a call of a function or method makes of an argument, if anything."""
         found = self._passes.get(symbol)

@@ -26,6 +26,7 @@ from gblock.project.reading.expressions import (
     Expr,
     dotted,
     last_name,
+    owner_of,
     without_arguments,
 )
 from gblock.project.reading.iteration import ITERATING
@@ -180,6 +181,7 @@ class Callers:
         for name in self._attributes(summary, index):
             called = self._calls(summary, index, methods, name)
             found += [one for one in called if one.is_certain]
+        found += self._by_package(summary, index)
         found += self._by_composed_name(summary, index)
         found += self._kept(summary, index)
         found += self._sent(summary, index)
@@ -187,6 +189,7 @@ class Callers:
         found += self._by_computed_name(summary, index) or (
             self._through_base(summary, index) if not found else []
         )
+        found += self._through_inherited(summary, index) if not found else []
         if any(
             last_name(without_arguments(d)) in _PROPERTIES for d in scope.decorators
         ) or self.inference.classes.is_descriptor(summary, index):
@@ -310,6 +313,32 @@ class Callers:
                 if value.kind == v.CLASS
             )
         ][:_MOST_CALLERS]
+
+    def _by_package(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of a package that run a method of what they return.
+
+        ``Order.objects.create(id=1)`` saves the order.
+        """
+        scope = summary.scopes[index]
+        symbols = self.inference.catalog.runs.get(scope.name, frozenset())
+        if not symbols:
+            return []
+        owners = {(path, inner) for _, path, inner in self._classes(summary, index)}
+        verbs = sorted({symbol.rpartition(".")[2] for symbol in symbols})
+        found: list[Caller] = []
+        for path in self.keeping.naming_objects(summary, scope.parent):
+            by_name = self.inference.calling.calls_by_name(path)
+            for call in (call for verb in verbs for call in by_name.get(verb, ())):
+                place = Place(path, call.scope, call.path)
+                values = self.inference.infer(call.expression, place)
+                made = {one for x in values if x.kind == v.TUPLE for one in x.members[0]} | values
+                if not any(x.kind == v.OBJECT and (x.path, x.scope) in owners for x in made):
+                    continue
+                called = self.inference.callees.called_symbols(call.expression.callee, place)
+                inherited = self.inference.catalog.inherited
+                if any(not symbols.isdisjoint(inherited(one)) for one in called):
+                    found.append(Caller(path, call.scope, call.path, call.row, True))
+        return found[:_MOST_CALLERS]
 
     def _out_of_containers(
         self, summary: ModuleSummary, index: int, targets: list[_Target]
@@ -559,6 +588,58 @@ class Callers:
         """Return such calls of an object that is only known to be of a base of the class."""
         return self._callers_in(self._looked_up.through_bases(summary, index))
 
+    def _through_inherited(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of inherited methods of a package that may run a method.
+
+        ``session.get(url)`` runs ``request()``, which a subclass of the package's class overrides.
+        """
+        scope = summary.scopes[index]
+        if not self._overrides(summary, index):
+            return []
+        owners = {(path, inner) for _, path, inner in self._classes(summary, index)}
+        files = self.keeping.naming_objects(summary, scope.parent)
+        names = {self.modules.summary(path).scopes[inner].name for path, inner in owners}
+        for name in sorted(names):
+            names.update(*(self.keeping.holders(file, name, everywhere=True) for file in files))
+        found: list[Caller] = []
+        for path in files:
+            for call in self.modules.summary(path).calls:
+                callee = call.expression.callee if call.node == "call" else None
+                if callee is None or callee.tag != tags.ATTRIBUTE:
+                    continue
+                if last_name(without_arguments(callee.base)) not in names:
+                    continue
+                place = Place(path, call.scope, call.path)
+                if any(
+                    one.kind == v.OBJECT and (one.path, one.scope) in owners
+                    for one in self.inference.infer(callee.base, place)
+                ) and any(x.kind == v.EXTERNAL for x in self.inference.infer(callee, place)):
+                    found.append(Caller(path, call.scope, call.path, call.row, is_certain=False))
+        return found[:_MOST_CALLERS]
+
+    def _overrides(self, summary: ModuleSummary, index: int) -> bool:
+        """Return whether a method overrides one of a package: it calls that one, or is listed."""
+        scope = summary.scopes[index]
+        bases = [
+            base.symbol
+            for base in self.inference.classes.ancestry(summary.filename, scope.parent)
+            if base.kind == v.EXTERNAL
+        ]
+        if not bases:
+            return False
+        by_name = self.inference.calling.calls_by_name(summary.filename)
+        return any(
+            summary.is_within(call.scope, index)
+            and (base := owner_of(call.expression.callee)) is not None
+            and base.tag == tags.CALL
+            and last_name(base.callee) == "super"
+            for call in by_name.get(scope.name, ())
+        ) or any(
+            self.inference.is_known(f"{one}.{scope.name}")
+            for base in bases
+            for one in self.inference.catalog.lineage(base)
+        )
+
     def _callers_in(self, calls: Iterator[tuple[str, Call, bool]]) -> list[Caller]:
         return [
             Caller(path, call.scope, call.path, call.row, is_certain)
@@ -612,7 +693,7 @@ class Callers:
             other = self.modules.summary(path)
             for number, one in enumerate(other.scopes):
                 place = Place(path, one.parent, one.path)
-                for written in one.decorators:
+                for written, decorated in _decorators(other, number):
                     callee = without_arguments(written)
                     if last_name(callee) != name:
                         continue
@@ -623,7 +704,10 @@ class Callers:
                         and summary.is_within(value.scope, outer)
                         for value in values
                     ):
-                        found.append(Caller(path, number, (), one.rows[0], is_certain=True))
+                        found += [
+                            Caller(path, inner, (), one.rows[0], is_certain=True)
+                            for inner in decorated
+                        ]
         return found[:_MOST_CALLERS]
 
     def _by_result(self, summary: ModuleSummary, index: int) -> list[Caller]:
@@ -733,6 +817,24 @@ class Callers:
             names.discard(self.modules.summary(path).scopes[index].name)
             found = self._results[path, index] = sorted(names)[:MOST_FILES]
         return found
+
+
+def _decorators(summary: ModuleSummary, index: int) -> Iterator[tuple[Expr, list[int]]]:
+    """Yield what decorates a function or class, with the functions that it decorates.
+
+    ``@method_decorator(audited)`` gives a decorator to another one, of a class for its methods.
+    """
+    scope = summary.scopes[index]
+    methods = [
+        number
+        for number, one in enumerate(summary.scopes)
+        if one.parent == index and one.kind == "function" and one.name[:1] != "_"
+    ]
+    for written in scope.decorators:
+        yield written, [index]
+        if written is not None and written.tag == tags.CALL:
+            for one in written.positional:
+                yield one, methods if scope.kind == "class" else [index]
 
 
 def _plain(value: Value) -> _Target | None:

@@ -35,6 +35,8 @@ from gblock.project.reading.expressions import (
 from gblock.project.reading.specifications import named_in
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
+_STARTUP = "startup"
+
 
 @lru_cache(maxsize=64)
 def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
@@ -329,18 +331,34 @@ class Entries:
         """Yield what starts a function, or a method of a class, that is assigned or named."""
         scope = summary.scopes[index]
         for one in self._registrations.of(summary, index):
+            if one.entry.makers and scope.kind == "function" and scope.returns:
+                yield self._making(one.entry, scope)
+                continue
             label = of_call(one.entry, one.call.expression, "") if one.call is not None else ""
             label = label or f"{one.entry.context} {scope.name}()"
             yield Started(one.entry.context, one.entry.framework, label, one.is_certain, one.entry)
         owner = summary.scopes[scope.parent]
+        if owner.kind == "function" and scope.kind == "function":
+            for one in self._registrations.of(summary, scope.parent):
+                if one.entry.makers:
+                    label = f"{one.entry.context} {scope.name}()"
+                    yield Started(one.entry.context, one.entry.framework, label, True, one.entry)
+        if owner.kind == "class" and scope.name == "__init__":
+            for one in self._registrations.of(summary, scope.parent):
+                if one.entry.makers:
+                    yield self._making(one.entry, owner)
         if owner.kind != "class" or not (scope.name == "__call__" or scope.name[:1] != "_"):
             return
         for one in self._registrations.of(summary, scope.parent):
-            if scope.name == one.method or one.is_by_name:
+            if one.runs(scope.name):
                 label = self._labels.of_method(one.entry, summary, scope)
                 yield Started(
                     one.entry.context, one.entry.framework, label, one.is_certain, one.entry
                 )
+
+    def _making(self, entry: Entry, scope: Scope) -> Started:
+        """Return the start of a function or class that makes what an entry runs."""
+        return Started(_STARTUP, entry.framework, f"{_STARTUP} {scope.name}()", True, entry)
 
     def application(self, summary: ModuleSummary, scope: Scope) -> Application | None:
         """Return the application whose decorator registers a function, or an import of it."""

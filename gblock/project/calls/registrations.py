@@ -61,6 +61,14 @@ class Registered(NamedTuple):
     method: str = "__call__"
     """The method that runs, of a class."""
 
+    def runs(self, method: str) -> bool:
+        """Return whether it starts a method of a class that it registers."""
+        if method == self.method or self.is_by_name:
+            return True
+        entry = self.entry  # the methods of an entry with bases are those of their subclasses
+        named = entry.methods if entry.assigned and not entry.bases else ()
+        return any(fnmatch.fnmatchcase(method, one) for one in named)
+
 
 class Registrations:
     """Finds the registrations of a function or class.
@@ -204,7 +212,7 @@ class Registrations:
                     number
                     for number, scope in enumerate(other.scopes)
                     if scope.kind == "class"
-                    and scope.bases
+                    and (scope.bases or other.scopes[scope.parent].kind == "class")
                     and not names.isdisjoint(scope.bindings)
                 ],
             )
@@ -224,14 +232,17 @@ class Registrations:
     def _in_class(
         self, other: ModuleSummary, number: int, what: tuple[str, int]
     ) -> Iterator[Registered]:
-        """Yield the class attributes of a framework's subclass that hold a function."""
+        """Yield the class attributes of a framework's subclass that hold a function or class."""
         scope = other.scopes[number]
+        inner = ""
+        if other.scopes[scope.parent].kind == "class":  # ``class Meta`` in a form
+            number, inner = scope.parent, f".{scope.name}"
         for symbol, pattern, entry in self._assigned:
             bindings = scope.bindings.get(pattern, ())
             if not any(self._holds(binding, other.filename, *what) for binding in bindings):
                 continue
             bases = self.inference.classes.ancestry(other.filename, number)
-            names = {base.symbol for base in bases if base.kind == v.EXTERNAL}
+            names = {f"{base.symbol}{inner}" for base in bases if base.kind == v.EXTERNAL}
             if any(fits(name, symbol) for name in names):
                 yield Registered(entry)
 
@@ -315,7 +326,7 @@ class Registrations:
             for part in members(given, with_keys=True)
             if name is None or name in _named(part)
             for inner in map(unwrapped, self.inference.infer(part, place))
-            if inner.kind in (v.FUNCTION, v.OBJECT)
+            if inner.kind in (v.FUNCTION, v.OBJECT, v.CLASS)
         )
 
     # -- strings

@@ -227,7 +227,9 @@ class Generics:
             yield v.ScopeValue(v.OBJECT, place.path, place.scope)
             return
         name = text.rpartition(".")[2]
-        paths = self.inference.modules.mentioning(name, whole=True) if name.isidentifier() else ()
+        modules, written = self.inference.modules, f"class {name}".encode()
+        mentioning = modules.mentioning(name, whole=True) if name.isidentifier() else ()
+        paths = (path for path in mentioning if written in modules.data(path))
         found = [
             v.ScopeValue(v.OBJECT, path, index)
             for path in islice(paths, _MOST_FILES)

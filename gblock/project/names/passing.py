@@ -356,6 +356,13 @@ class Passing:
 
     def _given(self, one: PassedOn, symbol: str, expression: CallExpr, place: Place) -> Values:
         """Return what a function of the catalog makes of one of its arguments."""
+        if one.setting is not None:
+            named = self.inference.outside.of_settings(one.setting)
+            objects = NOTHING.union(
+                *(self.inference.generics.objects(text, place) for text in named)
+            )
+            classes = (x._replace(kind=v.CLASS) for x in objects if x.kind == v.OBJECT)
+            return frozenset(classes) or self.inference.results.returned(symbol)
         argument = passed(expression, one.position, one.keyword)
         if argument is None and one.gives in ("callable", "itself") and not expression.positional:
             return frozenset([v.GetterValue(v.GETTER, one.gives, None)])  # ``@cached(size=2)``
