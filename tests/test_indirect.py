@@ -127,7 +127,65 @@ FIELDS = {
         "shop.place()",
     ),
 }
-PYTHON = {**COLLECTED, **REGISTERED, **RETURNED, **FIELDS}
+SHOP = "class Shop:\n    found = 1\n    def {}(self, *given): return CALL\nshop = Shop()"
+IMPLIED = {
+    "a property": (f"{SHOP.format('get')}\nShop.x = 1", "shop.get()"),
+    "property()": (
+        "class Shop:\n    def get(self): return CALL\n    stock = property(get)\nshop = Shop()",
+        "shop.stock",
+    ),
+    "a lambda in property()": (
+        "class Shop:\n    stock = property(lambda self: CALL)\nshop = Shop()",
+        "shop.stock",
+    ),
+    "a property that is set": (
+        "class Shop:\n    def put(self, stock): CALL\n    stock = property(None, put)\n"
+        "shop = Shop()",
+        "shop.stock = 1",
+    ),
+    "a property in another call": (
+        "from sqlalchemy.orm import synonym\nclass Shop:\n    def put(self, stock): CALL\n"
+        "    stock = synonym('_stock', descriptor=property(None, put))\nshop = Shop()",
+        "shop.stock = 1",
+    ),
+    "an item": (SHOP.format("__getitem__"), "shop[key()]"),
+    "an item that is set": (SHOP.format("__setitem__"), "shop[key()] = 1"),
+    "in": (SHOP.format("__contains__"), "return key() in shop"),
+    "len()": (SHOP.format("__len__"), "len(shop)"),
+    "str()": (SHOP.format("__str__"), "str(shop)"),
+    "an f-string": (SHOP.format("__str__"), "return f'{shop}'"),
+    "==": (SHOP.format("__eq__"), "return key() == shop"),
+    "any attribute": (SHOP.format("__getattr__"), "shop.anything"),
+    "a proxy": (
+        f"from werkzeug.local import LocalProxy\n{PLACE}user = LocalProxy(place)",
+        "user.name",
+    ),
+    "a proxy of a lambda": (
+        f"from werkzeug.local import LocalProxy\n{PLACE}user = LocalProxy(lambda: place())",
+        "user.name",
+    ),
+}
+DECORATING = {
+    "before": (
+        f"import tenacity\n{PLACE}@tenacity.retry(before=place)\ndef work(): pass",
+        "work()",
+    ),
+    "in another call": (
+        "from tenacity import retry, retry_if_result\n"
+        f"{PLACE}@retry(retry=retry_if_result(place))\ndef work(): pass",
+        "work()",
+    ),
+    "giving up": (
+        f"import backoff\n{PLACE}@backoff.on_exception(backoff.expo, OSError, giveup=place)\n"
+        "def work(): pass",
+        "work()",
+    ),
+    "a key": (
+        f"from cachetools import cached\n{PLACE}@cached({{}}, key=place)\ndef work(): pass",
+        "work()",
+    ),
+}
+PYTHON = {**DECORATING, **COLLECTED, **REGISTERED, **RETURNED, **FIELDS, **IMPLIED}
 
 
 def contexts(root, files):
@@ -150,6 +208,30 @@ def test_a_form_of_python_leads_to_a_function(tmp_path, form, context):
     # What a class of a package is given may run elsewhere, too.
     assert reached in ([context], ["unknown"] if context == "command" else [])
     assert ["unknown"] == idle
+
+
+UNUSED = {
+    "an attribute that the class has": (SHOP.format("__getattr__"), "shop.found"),
+    "an item of something else": (SHOP.format("__getitem__"), "request.args[shop]"),
+    "in something else": (SHOP.format("__contains__"), "return shop in [1]"),
+    "an attribute of the same name": (
+        "class Shop:\n    def get(self): return CALL\n    stock = property(get)\nshop = Shop()\n"
+        "class Bag:\n    stock = 1\nbag = Bag()",
+        "bag",
+    ),
+    "a name of a function": (
+        f"from werkzeug.local import LocalProxy\n{PLACE}user = LocalProxy(place)",
+        "user = 1\nreturn user",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", UNUSED.values(), ids=UNUSED)
+def test_what_looks_like_a_use_and_is_none(tmp_path, form):
+    defined, used = form
+    use = USES["request"].format(used.replace("\n", "\n    "))
+    reached, _ = contexts(tmp_path, {"app.py": f"{FLASK}{KEY}{defined}\n{IDLE}{use}"})
+    assert "request" not in reached
 
 
 SITE = "class Site:\n    def __init__(self, app): self.app = app\n"

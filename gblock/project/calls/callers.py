@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from gblock.project.calls.composed import ComposedNames
 from gblock.project.calls.dispatch import Dispatch, Dispatched
+from gblock.project.calls.implied import PROPERTIES, Implied, ImpliedCall, scope_at
 from gblock.project.calls.looked_up import LookedUp
 from gblock.project.calls.method_names import MOST_FILES, MethodNames, may_take
 from gblock.project.calls.provenance import Provenance
@@ -43,8 +44,6 @@ _MOST_CALLERS = 40
 _MOST_OF_FILE = 8
 """At most this many of them in one file, if several files have some."""
 _BUILTINS = frozenset(dir(builtins))
-_PROPERTIES = frozenset({"property", "cached_property", "reify", "hybrid_property", "lazy"})
-"""Last names of decorators that make a method run where its attribute is read."""
 _READ, _WRITTEN = rb"\.%s\b(?!\s*=[^=])", rb"\.%s\s*=[^=]"
 """Patterns of reads of an attribute, and of assignments to it."""
 _MAKING = frozenset(
@@ -124,6 +123,7 @@ class Callers:
         self._composed = ComposedNames(inference)
         self._looked_up = LookedUp(inference, self._composed)
         self._signals = Signals(inference, self.keeping)
+        self._implicit = Implied(inference)
         self._method_names = MethodNames(inference)
         self._provenance = Provenance(inference)
         self._found: dict[tuple[str, int], list[Caller]] = {}
@@ -158,7 +158,9 @@ class Callers:
     def _find(self, summary: ModuleSummary, index: int) -> list[Caller]:
         scope = summary.scopes[index]
         if scope.kind == "lambda":
-            return [*self._kept(summary, index), *self._of_lambda(summary, index)]
+            found = [*self._kept(summary, index), *self._of_lambda(summary, index)]
+            found += self._computed_attributes(summary, index)
+            return [*found, *self._implied(self._implicit.of_proxies(summary, index))]
         if scope.kind != "function":
             return []
         owner = summary.scopes[scope.parent]
@@ -168,6 +170,7 @@ class Callers:
             found += self._by_result(summary, index)
             found += self._by_getter(summary, index)
             found += self._by_default(summary, index)
+            found += self._implied(self._implicit.of_proxies(summary, index))
             found += self._by_field(summary, index)
             found += self._dispatching(summary, index)
             found += self._by_composed_name(summary, index)
@@ -191,11 +194,12 @@ class Callers:
         )
         found += self._through_inherited(summary, index) if not found else []
         if any(
-            last_name(without_arguments(d)) in _PROPERTIES for d in scope.decorators
+            last_name(without_arguments(d)) in PROPERTIES for d in scope.decorators
         ) or self.inference.classes.is_descriptor(summary, index):
             found += self._naming_attribute(summary, index, _READ)
         if any(last_name(without_arguments(d)) == "setter" for d in scope.decorators):
             found += self._naming_attribute(summary, index, _WRITTEN)
+        found += self._computed_attributes(summary, index)
         if any(last_name(without_arguments(d)) in _VALIDATING for d in scope.decorators):
             found += self._making(summary, index)
             found += self._parsing(summary, index)
@@ -274,6 +278,7 @@ class Callers:
         bases = self.inference.classes.ancestry(summary.filename, scope.parent)
         target |= {(base.kind, base.path, base.scope) for base in bases if base.kind == v.CLASS}
         used = [*called, *self._uses(summary, index, target)]
+        used += self._implied(self._implicit.of_operators(summary, index))
         return [*used, *(caller._replace(is_lasting=True) for caller in found)]
 
     def _classes(self, summary: ModuleSummary, index: int) -> set[_Target]:
@@ -528,26 +533,51 @@ class Callers:
             others.sort(key=lambda one: one not in served)
         return [path, *others]
 
-    def _naming_attribute(self, summary: ModuleSummary, index: int, how: bytes) -> list[Caller]:
-        """Return the functions that read or set a property: those that mention the attribute."""
-        scope = summary.scopes[index]
-        pattern = re.compile(how % re.escape(scope.name.encode()))
-        files = self.modules.naming(scope.name, summary.filename, MOST_FILES)
+    def _computed_attributes(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the uses of the properties that a class makes of a method by a call."""
+        return [
+            one
+            for name, is_set in self._implicit.properties(summary, index)
+            for one in self._naming_attribute(summary, index, _WRITTEN if is_set else _READ, name)
+        ]
+
+    def _implied(self, uses: Iterator[ImpliedCall]) -> list[Caller]:
+        return [
+            Caller(one.path, one.scope, (), one.row, is_certain=True)
+            for one in islice(uses, _MOST_CALLERS)
+        ]
+
+    def _naming_attribute(
+        self, summary: ModuleSummary, index: int, how: bytes, name: str = ""
+    ) -> list[Caller]:
+        """Return the functions that read or set a property: those that mention the attribute.
+
+        Args:
+            summary: The module of the method.
+            index: Its scope.
+            how: The pattern of the uses.
+            name: The attribute; the default is the method's name.
+        """
+        name = name or summary.scopes[index].name
+        pattern = re.compile(how % re.escape(name.encode()))
+        files = self.modules.naming(name, summary.filename, MOST_FILES)
         found: list[Caller] = []
         for path in dict.fromkeys([summary.filename, *files]):
             reader = self.modules.summary(path)
             data = self.modules.data(path)
-            proven = self._reading(reader, summary, index) if how == _READ else set()
+            proven = self._reading(reader, summary, index, name) if how == _READ else set()
             for match in pattern.finditer(data):
                 row = data.count(b"\n", 0, match.start()) + 1
-                inner = _scope_at(reader, row)
+                inner = scope_at(reader, row)
                 if (path, inner) != (summary.filename, index):
                     found.append(Caller(path, inner, (), row, is_certain=row in proven))
                 if len(found) >= _MOST_CALLERS:
                     return found
         return found
 
-    def _reading(self, reader: ModuleSummary, summary: ModuleSummary, index: int) -> set[int]:
+    def _reading(
+        self, reader: ModuleSummary, summary: ModuleSummary, index: int, name: str
+    ) -> set[int]:
         """Return the rows of a module's calls that read a property of an object that is known."""
         scope = summary.scopes[index]
         own = v.ScopeValue(v.CLASS, summary.filename, scope.parent)
@@ -557,7 +587,7 @@ class Callers:
             arguments = call.expression.positional if call.node == "call" else ()
             for written in (expression, *arguments):
                 while written is not None and written.tag == tags.ATTRIBUTE:
-                    if written.name == scope.name and any(
+                    if written.name == name and any(
                         value.kind == v.OBJECT
                         and own in self.inference.classes.ancestry(value.path, value.scope)
                         for value in self.inference.infer(
@@ -859,12 +889,3 @@ def _used_by(call: AnyCall, node: str | None) -> Iterator[Expr]:
             yield from call.expression.positional
     elif call.node == node:
         yield call.expression
-
-
-def _scope_at(summary: ModuleSummary, row: int) -> int:
-    """Return the innermost function around a row, 0 for the module."""
-    best = 0
-    for index, scope in enumerate(summary.scopes):
-        if index and scope.kind == "function" and scope.rows[0] <= row <= scope.rows[1]:
-            best = index
-    return best

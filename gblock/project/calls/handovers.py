@@ -21,7 +21,7 @@ from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import AttributeExpr, Expr
+from gblock.project.reading.expressions import AttributeExpr, CallExpr, Expr
 from gblock.project.reading.summary import Call
 
 _LOOKING = frozenset(
@@ -73,6 +73,7 @@ class Handovers:
         self._queues = queues
         self._receivers = Receivers(inference, offloading, callers.keeping, callers.dispatch)
         self._wrappings = Wrappings(inference, self._receivers)
+        self._on: dict[tuple[v.FunctionValue, str, int], tuple[Started, ...]] = {}
         self._out_of: dict[tuple[str, int], list[_Taking]] = {}
         self._in_wrappings: dict[tuple[str, int], list[_Taking]] = {}
 
@@ -293,7 +294,7 @@ class Handovers:
             for one in takers
             if one.kind == v.FUNCTION
             for name in self._receivers.parameters(one, call.expression, place, given)
-            for begun in self._handed_on(one, name, given)
+            for begun in self._handed_on(one, name)
         )
         yield from self._by_framework(dict.fromkeys(started), call, place, visit, here)
         for path, scope, at, only in runs:
@@ -301,6 +302,10 @@ class Handovers:
             is_called = any(v.comes_from(one, path, scope) for one in takers)
             yield self._through(inside, place, index) if is_called else inside
         if is_task:
+            return
+        decorated = self._decorated_with(call, place) if not runs else None
+        if decorated is not None:  # ``@retry(before=report)``
+            yield Visit(place.path, decorated, (), steps, False, visit.beside)
             return
         if not runs:
             # What is given at start-up may be kept, and run at any time.
@@ -312,34 +317,46 @@ class Handovers:
             # Code outside the project may run it at any time.
             yield Way(UNKNOWN, steps, False, is_offered=True)
 
+    def _decorated_with(self, call: Call, place: Place) -> int | None:
+        """Return the function whose decorator a call is, or is an argument of; None for others."""
+        for index, scope in enumerate(self.modules.summary(place.path).scopes):
+            if scope.kind == "function" and (scope.parent, scope.path) == (place.scope, place.at):
+                if any(_is_part(call.expression, one) for one in scope.decorators):
+                    return index
+        return None
+
     def _handed_on(
-        self,
-        function: v.FunctionValue,
-        name: str,
-        given: tuple[str, int],
-        depth: int = _MOST_HANDED_ON,
-    ) -> Iterator[Started]:
-        """Yield the entries to which a function of the project hands a function that it takes.
+        self, function: v.FunctionValue, name: str, depth: int = _MOST_HANDED_ON
+    ) -> tuple[Started, ...]:
+        """Return the entries to which a function of the project hands a function that it takes.
 
         ``def serve(url, view): app.add_url_rule(url, view_func=view)``
 
         Args:
             function: The function.
             name: The parameter with the other one.
-            given: The module and the scope of the other function.
             depth: How many functions may still pass it on.
         """
+        key = (function, name, depth)
+        found = self._on.get(key)
+        if found is None:
+            found = self._on[key] = tuple(dict.fromkeys(self._find_on(function, name, depth)))
+        return found
+
+    def _find_on(self, function: v.FunctionValue, name: str, depth: int) -> Iterator[Started]:
         summary = self.modules.summary(function.path)
         for call, place, position, argument in handing(summary, function.scope, name):
             yield from self._entries.handed(call, place, position, argument)
             if not depth:
                 continue
+            keywords = (word for word, one in call.expression.keywords if one is argument)
+            filled = position if position is not None else next(keywords, None)
             called = self.inference.infer(call.expression.callee, place)
             for taker in sorted(self.inference.callees.functions(called), key=repr):
                 if taker.kind == v.FUNCTION and taker != function:
-                    names = self._receivers.parameters(taker, call.expression, place, given)
-                    for onward in names:
-                        yield from self._handed_on(taker, onward, given, depth - 1)
+                    onward = self._offloading.parameter(taker, filled)
+                    if onward is not None:
+                        yield from self._handed_on(taker, onward, depth - 1)
 
     def _through(self, inside: Visit, place: Place, index: int) -> Visit:
         """Return the place that calls a function which runs what it is given.
@@ -350,3 +367,11 @@ class Handovers:
         beside = self._concurrency.at(inside)
         steps = (step, *inside.steps)
         return Visit(place.path, index, place.at, steps, inside.is_certain, beside)
+
+
+def _is_part(call: CallExpr, whole: Expr) -> bool:
+    """Return whether a call is an expression, or one of the arguments of this one."""
+    if whole is None or whole.tag != tags.CALL:
+        return False
+    given = (*whole.positional, *(value for _, value in whole.keywords))
+    return call == whole or any(_is_part(call, one) for one in given)

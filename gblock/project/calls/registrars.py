@@ -56,7 +56,8 @@ def _handing(
     summary: ModuleSummary, owner: int, taken: dict[int, str]
 ) -> Iterator[tuple[Call, Place, int | None, Expr]]:
     for call in summary.calls if taken else ():
-        if call.node != "call" or not summary.is_within(call.scope, owner):
+        # The scopes inside another one have higher numbers.
+        if call.node != "call" or call.scope < owner or not summary.is_within(call.scope, owner):
             continue
         place = Place(summary.filename, call.scope, call.path)
         given = call.expression

@@ -83,6 +83,8 @@ class Processes:
         self.graph = self._graph()
         self.servers = Servers(inference, self.graph, self.deployment.tree)
         self._loading = Loading(self.graph)
+        self._without_gevent: dict[str, bool] = {}
+        """By file, whether it surely never runs on gevent."""
         self._production = Production(self._loading, self.patching, self.deployment, self.root)
 
     def _graph(self) -> ImportGraph:
@@ -299,6 +301,12 @@ class Processes:
         Some process must reach the module, none of these may run on gevent, and another process
         must. If a module that no process is known to reach imports it, the answer is no.
         """
+        known = self._without_gevent.get(path)
+        if known is None:
+            known = self._without_gevent[path] = self._is_only_without_gevent(path)
+        return known
+
+    def _is_only_without_gevent(self, path: str) -> bool:
         found = [process for process in self.reaching(path) if process.is_deployed]
         if any(process.runs_on_gevent != NO for process in found):
             return False
