@@ -451,3 +451,77 @@ def test_a_method_of_a_package_runs_the_one_that_overrides_another(tmp_path, for
     found = {one.location.row: one.context for one in reported(tmp_path, files)}
     rows = [row for row, line in enumerate(files["app.py"].split("\n"), 2) if "CALL" in line]
     assert [context, "unknown"] == [found[row] for row in rows]
+
+
+FRAMEWORKS = {
+    "a view of a dispatcher": (
+        "request",
+        "from werkzeug.middleware.dispatcher import DispatcherMiddleware\n"
+        f"{PLACE}app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {{'/x': place}})",
+    ),
+    "a converter of paths": (
+        "request",
+        "from werkzeug.routing import BaseConverter\nclass Order(BaseConverter):\n"
+        "    def to_python(self, value): return CALL",
+    ),
+    "a loader of templates": (
+        "request",
+        "class Own:\n    def get_source(self, environment, name): CALL\napp.jinja_loader = Own()",
+    ),
+    "an encoder": (
+        "request",
+        "import json\nclass Own(json.JSONEncoder):\n    def default(self, value): return CALL\n"
+        "app.json_encoder = Own",
+    ),
+    "a field of a form": (
+        "request",
+        "from wtforms import Field\nclass Price(Field):\n"
+        "    def process_formdata(self, values): CALL",
+    ),
+    "a field of Flask-RESTful": (
+        "request",
+        "from flask_restful import fields\nclass Price(fields.Raw):\n"
+        "    def format(self, value): return CALL",
+    ),
+    "a tree of Pyramid": (
+        "request",
+        "from pyramid.config import Configurator\nclass Root:\n"
+        "    def __init__(self, request): pass\n    def __getitem__(self, key): return CALL\n"
+        "config = Configurator(root_factory=Root)",
+    ),
+    "a hook of pydantic": (
+        "request",
+        "from pydantic import BaseModel\nclass Order(BaseModel):\n    number: int\n"
+        "    def model_post_init(self, context): CALL\n"
+        "@app.route('/')\ndef index(): return Order(number=1)",
+    ),
+    "a callback of a threadpool": (
+        "greenlet",
+        f"import gevent\n{PLACE}def work(): pass\n@app.route('/')\ndef index():\n"
+        "    gevent.get_hub().threadpool.apply_async(work, callback=place)",
+    ),
+    "what a threadpool runs": (
+        "native-thread",
+        f"import gevent\n{PLACE}def done(result): pass\n@app.route('/')\ndef index():\n"
+        "    gevent.get_hub().threadpool.apply_async(place, callback=done)",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FRAMEWORKS.values(), ids=FRAMEWORKS)
+def test_what_a_framework_runs_has_its_context(tmp_path, form):
+    context, text = form
+    found = contexts(tmp_path, {"app.py": f"{FLASK}{text}\n{IDLE}"})
+    assert [[context], ["unknown"]] == found
+
+
+@pytest.mark.parametrize("form", FRAMEWORKS.values(), ids=FRAMEWORKS)
+def test_and_without_the_framework_it_has_none(tmp_path, form):
+    _, text = form
+    own = "class Own: pass\nBaseConverter = Field = BaseModel = Configurator = dict\n"
+    lines = [one for one in text.split("\n") if not one.startswith(("from ", "import ", "@app"))]
+    text = "\n".join(lines).replace("fields.Raw", "Own").replace("json.JSONEncoder", "object")
+    text = text.replace("gevent.get_hub().threadpool", "own")
+    app = "class App: wsgi_app = None\napp = App()\nDispatcherMiddleware = max\nimport flask\n"
+    found = contexts(tmp_path, {"app.py": f"{own}{app}{text}\n{IDLE}"})
+    assert {"request", "greenlet", "native-thread"}.isdisjoint(found[0])

@@ -55,6 +55,8 @@ _VALIDATING = frozenset(
     "validator root_validator field_validator model_validator".split()  # pydantic, attrs
 )
 """Last names of decorators that make a method run where an object is made."""
+_AFTER_VALIDATION = "model_post_init"
+"""The method of a pydantic model that runs where an object has been made."""
 _PARSING = ("model_validate", "model_validate_json", "parse_obj", "parse_raw")
 """Methods of a class with validators that make an object of data."""
 _STATEMENTS = {
@@ -200,7 +202,8 @@ class Callers:
         if any(last_name(without_arguments(d)) == "setter" for d in scope.decorators):
             found += self._naming_attribute(summary, index, _WRITTEN)
         found += self._computed_attributes(summary, index)
-        if any(last_name(without_arguments(d)) in _VALIDATING for d in scope.decorators):
+        is_hook = scope.name == _AFTER_VALIDATION
+        if is_hook or any(last_name(without_arguments(d)) in _VALIDATING for d in scope.decorators):
             found += self._making(summary, index)
             found += self._parsing(summary, index)
         return found

@@ -144,7 +144,7 @@ class Entries:
 
     @cached_property
     def _of_classes(self) -> list[Entry]:
-        return [e for e in self._all if e.bases or (e.methods and not e.objects)]
+        return [e for e in self._all if e.bases or (e.methods and not (e.objects or e.assigned))]
 
     @cached_property
     def _of_parameters(self) -> list[Entry]:

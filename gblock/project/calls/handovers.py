@@ -101,7 +101,11 @@ class Handovers:
                 continue
             handover = self._offloading.handover(call, place)
             if handover is not None and handover.offload.starts_thread:
-                yield self._elsewhere(handover, visit, here)
+                beside = self._beside(handover, visit)
+                if beside:
+                    yield from self._by_framework(beside, call, place, visit, here)
+                else:
+                    yield self._elsewhere(handover, visit, here)
                 continue
             if self._is_looked_at(call, place):
                 continue
@@ -132,6 +136,22 @@ class Handovers:
         steps = (step, *visit.steps)
         thread = handover.place if is_thread else None
         return Way(context, steps, visit.is_certain, begun=begun, thread=thread)
+
+    def _beside(self, handover: Handover, visit: Visit) -> list[Started]:
+        """Return the entries that start a function which a call takes beside what a thread runs.
+
+        ``threadpool.apply_async(work, callback=done)``
+        """
+        call, place = handover.call, handover.place
+        arguments = call.expression.positional, tuple(x for _, x in call.expression.keywords)
+        given = [
+            one
+            for one in (*arguments[0], *arguments[1])
+            if v.includes(self.inference.infer(one, place), v.FUNCTION, visit.path, visit.scope)
+        ]
+        if any(one is handover.argument for one in given):
+            return []
+        return [x for one in given for x in self._entries.handed(call, place, None, one)]
 
     def _started(self, call: Call, place: Place, position: int | None) -> list[Started]:
         """Return the entries that start a function because a call takes it as an argument."""
