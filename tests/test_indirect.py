@@ -525,3 +525,42 @@ def test_and_without_the_framework_it_has_none(tmp_path, form):
     app = "class App: wsgi_app = None\napp = App()\nDispatcherMiddleware = max\nimport flask\n"
     found = contexts(tmp_path, {"app.py": f"{own}{app}{text}\n{IDLE}"})
     assert {"request", "greenlet", "native-thread"}.isdisjoint(found[0])
+
+
+HANDLERS = f"{PLACE}def _kept(): return CALL\n"
+LOOKED_UP = {
+    "a text of werkzeug": (
+        "from werkzeug.utils import import_string\nPATHS = {'a': 'handlers.place'}",
+        "import_string(PATHS[key()])()",
+    ),
+    "a text in a variable": (
+        "from werkzeug.utils import import_string",
+        "chosen = import_string('handlers:place')\nchosen()",
+    ),
+    "a text that a function of the project loads": (
+        "from werkzeug.utils import import_string\nPATHS = {'a': 'handlers.place'}\n"
+        "def load(path): return import_string(path)",
+        "load(PATHS[key()])()",
+    ),
+    "a text of the standard library": (
+        "import pkgutil\nPATHS = ['handlers:place']",
+        "for one in PATHS: pkgutil.resolve_name(one)()",
+    ),
+    "vars()": ("import handlers", "vars(handlers)[key()]()"),
+    "vars().get()": ("import handlers", "vars(handlers).get(key())()"),
+    "globals()": ("from handlers import *", "globals()[key()]()"),
+}
+
+
+@pytest.mark.parametrize("context", USES)
+@pytest.mark.parametrize("form", LOOKED_UP.values(), ids=LOOKED_UP)
+def test_a_function_is_looked_up_by_a_text(tmp_path, form, context):
+    imports, used = form
+    use = USES[context].format(used.replace("\n", "\n    "))
+    files = {"handlers.py": HANDLERS, "app.py": f"{FLASK}{KEY}{imports}\n{use}"}
+    if imports.startswith("from handlers"):
+        files = {"app.py": f"{FLASK}{KEY}{HANDLERS}{use}"}
+    files |= unrelated(files)
+    files["Procfile"] = "web: gunicorn -k gevent app:app\n"
+    found = [one.context for one in reported(tmp_path, files) if one.symbol == "os.system"]
+    assert [context, "unknown"] == sorted(found, key="unknown".__eq__)

@@ -258,6 +258,12 @@ class Catalog:
                     found.setdefault(method, set()).add(self.canonical(symbol))
         return {method: frozenset(symbols) for method, symbols in found.items()}
 
+    @_OfLibraries
+    def loaders(self) -> frozenset[str]:
+        """The last names of the calls that return what a text names."""
+        named = (symbol for symbol, one in self._passes.items() if one.gives == "named")
+        return frozenset(symbol.rpartition(".")[2] for symbol in named)
+
     def passed_on(self, symbol: str) -> PassedOn | None:
         """Return what a call of a function or method makes of an argument, if anything."""
         found = self._passes.get(symbol)

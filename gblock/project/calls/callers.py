@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain, islice
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -176,7 +177,9 @@ class Callers:
             found += self._by_field(summary, index)
             found += self._dispatching(summary, index)
             found += self._by_composed_name(summary, index)
-            found += self._by_computed_name(summary, index) if scope.parent == 0 else []
+            if scope.parent == 0:
+                found += self._by_computed_name(summary, index)
+                found += self._by_text(summary, index)
             return [*found, *self._kept(summary, index), *self._sent(summary, index)]
         if scope.name.startswith("__") and scope.name.endswith("__"):
             return self._of_special(summary, index)
@@ -783,6 +786,40 @@ class Callers:
                         if v.includes(values, v.FUNCTION, summary.filename, index):
                             found.append(Caller(other, call.scope, call.path, call.row, True, True))
         return found[:_MOST_CALLERS]
+
+    def _by_text(self, summary: ModuleSummary, index: int) -> list[Caller]:
+        """Return the calls of what a function loads by a text: ``import_string("shop.place")()``.
+
+        A function of the project may load it: ``def load(path): return import_string(path)``.
+        """
+        name, modules = summary.scopes[index].name, self.modules
+        if not self._loading or not any(
+            modules.mentioning(f"{separator}{name}{quote}") for separator in ".:" for quote in "\"'"
+        ):
+            return []
+        found: list[Caller] = []
+        for verb in self._loading:
+            for path in modules.mentioning(verb, whole=True):
+                for call in self.inference.calling.calls_of_results(path).get(verb, ()):
+                    place = Place(path, call.scope, call.path)
+                    values = self.inference.infer(call.expression.callee, place)
+                    if v.includes(values, v.FUNCTION, summary.filename, index):
+                        found.append(Caller(path, call.scope, call.path, call.row, True, True))
+        return found[:_MOST_CALLERS]
+
+    @cached_property
+    def _loading(self) -> list[str]:
+        """The names of the functions that return what a text names, and of their callers."""
+        loaders = self.modules.mentioned(self.inference.catalog.loaders)
+        around = {
+            scope.name
+            for name in loaders
+            for path in self.modules.mentioning(name, whole=True)
+            for scope in self.modules.summary(path).scopes
+            for one in scope.returns
+            if last_name(without_arguments(one.value)) == name
+        }
+        return sorted(loaders | around)
 
     def _by_default(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the calls of the parameters whose default a function is: ``def run(f=place)``."""

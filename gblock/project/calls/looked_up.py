@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 
 from gblock.project.calls.composed import ComposedNames
 from gblock.project.names import values as v
@@ -12,9 +13,18 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import Value
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import CallExpr, dotted, last_name
+from gblock.project.reading.expressions import (
+    CallExpr,
+    Expr,
+    call_of,
+    dotted,
+    last_name,
+    owner_of,
+)
 from gblock.project.reading.summary import Call, ModuleSummary
 
+_TAKING = ("getattr", "globals", "vars")
+"""Functions that give something under a computed name."""
 _TESTS = ("hasattr", "getattr")
 """Functions that find out whether a function has an attribute."""
 
@@ -56,7 +66,7 @@ class LookedUp:
             The file of a call, the call, and whether it is known to spell the name.
         """
         scope = summary.scopes[index]
-        if scope.name.startswith("_") or not self.modules.mentioning("getattr"):
+        if scope.name.startswith("_") or not self._files:
             return
         naming = self._naming(owners)
         module = None
@@ -77,7 +87,7 @@ class LookedUp:
         of the method, a decorator has to set it: ``getattr(method, "is_exposed", False)``.
         """
         scope = summary.scopes[index]
-        if scope.name.startswith("_") or not self.modules.mentioning("getattr"):
+        if scope.name.startswith("_") or not self._files:
             return
         above = self.inference.classes.ancestry(summary.filename, scope.parent)[1:]
         bases = [(base.path, base.scope) for base in above if base.kind == v.CLASS]
@@ -107,14 +117,14 @@ class LookedUp:
     ) -> Iterator[tuple[str, Call, Place, CallExpr]]:
         """Yield the calls in some files of what is taken by a name, without those of a function."""
         for path in naming:
-            if path in self.modules.mentioning("getattr"):
+            if path in self._files:
                 for call, place, taken in self._taken_in(path):
                     if (path, call.scope) != (summary.filename, index):
                         yield path, call, place, taken
 
     def _is_of(self, value: Value, owners: Sequence[_Class]) -> bool:
         """Return whether a value is an object of some classes."""
-        return value.kind == v.OBJECT and any(
+        return value.kind in (v.OBJECT, v.CLASS) and any(
             base.kind == v.CLASS and (base.path, base.scope) in owners
             for base in self.inference.classes.ancestry(value.path, value.scope)
         )
@@ -163,8 +173,17 @@ class LookedUp:
                     found += [(call, place, taken) for taken in self._takers(call, place)]
         return found
 
+    @cached_property
+    def _files(self) -> frozenset[str]:
+        """The files that may look something up."""
+        mentioning = self.modules.mentioning
+        return frozenset(path for word in _TAKING for path in mentioning(word, whole=True))
+
     def _takers(self, call: Call, place: Place) -> Iterator[CallExpr]:
-        """Yield the calls of ``getattr`` with a computed name whose result may be called."""
+        """Yield the calls of ``getattr`` with a computed name whose result may be called.
+
+        ``globals()[name]`` and ``vars(views).get(name)`` are written as such a call.
+        """
         callee = call.expression.callee
         written = [callee]
         if callee is not None and callee.tag == tags.NAME:
@@ -176,6 +195,28 @@ class LookedUp:
                 name = one.positional[1] if len(one.positional) > 1 else None
                 if name is not None and name.tag not in (tags.CONSTANT, tags.TEXT):
                     yield one
+            taken = _out_of_namespace(one)
+            if taken is not None:
+                yield taken
+
+
+def _out_of_namespace(expression: Expr) -> CallExpr | None:
+    """Return what takes a computed name out of a namespace, as a call of ``getattr``."""
+    space = key = None
+    if expression is not None and expression.tag == tags.SUBSCRIPT:
+        space, key = expression.base, expression.key
+    elif expression is not None and expression.tag == tags.CALL and expression.positional:
+        if last_name(expression.callee) == "get":
+            space, key = owner_of(expression.callee), expression.positional[0]
+    if space is None or space.tag != tags.CALL or key is None:
+        return None
+    if key.tag in (tags.CONSTANT, tags.TEXT, tags.SLICE):
+        return None
+    if last_name(space.callee) == "globals":
+        return call_of(None, (space, key))
+    if last_name(space.callee) == "vars" and space.positional:
+        return call_of(None, (space.positional[0], key))
+    return None
 
 
 def _stem(path: str) -> str:
