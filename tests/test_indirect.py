@@ -564,3 +564,18 @@ def test_a_function_is_looked_up_by_a_text(tmp_path, form, context):
     files["Procfile"] = "web: gunicorn -k gevent app:app\n"
     found = [one.context for one in reported(tmp_path, files) if one.symbol == "os.system"]
     assert [context, "unknown"] == sorted(found, key="unknown".__eq__)
+
+
+def test_a_function_that_runs_what_a_text_names_runs_it_for_who_gives_the_text(tmp_path):
+    made = (
+        "from werkzeug.utils import import_string\ndef make(path): return import_string(path)()\n"
+    )
+    body = f"{FLASK}from making import make\n{USES['request'].format('make(PLACE)')}"
+    body += USES["command"].format("make(KEPT)").replace("index", "fill")
+    files = {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+        "making.py": made,
+        "app.py": body.replace("PLACE", "'handlers.place'").replace("KEPT", "'handlers._kept'"),
+        "handlers.py": HANDLERS,
+    }
+    assert ["request", "command"] == [one.context for one in reported(tmp_path, files)]

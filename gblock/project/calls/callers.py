@@ -804,8 +804,52 @@ class Callers:
                     place = Place(path, call.scope, call.path)
                     values = self.inference.infer(call.expression.callee, place)
                     if v.includes(values, v.FUNCTION, summary.filename, index):
-                        found.append(Caller(path, call.scope, call.path, call.row, True, True))
+                        found += [
+                            Caller(where.path, one.scope, one.path, one.row, True, True)
+                            for one, where in self._giving_text(call, place, name)
+                        ]
         return found[:_MOST_CALLERS]
+
+    def _giving_text(self, call: Call, place: Place, name: str) -> Iterator[tuple[Call, Place]]:
+        """Yield the calls that say which function is loaded and run, if it has a name.
+
+        Where a parameter says it, ``def make(path): return import_string(path)()``, these are the
+        calls that pass the text.
+        """
+        callee = call.expression.callee
+        made: list[Expr] = [callee]
+        if callee is not None and callee.tag == tags.NAME:
+            found = self.inference.scope_of(callee.identifier, place)
+            bound = found[0].scopes[found[1]].bindings[callee.identifier] if found else ()
+            made = [one.value for one in bound if one.kind == kinds.ASSIGNED]
+        for loaded in made:
+            given = loaded.positional[:1] if loaded is not None and loaded.tag == tags.CALL else ()
+            for text in given:
+                if not self._may_spell(text, place, name):
+                    continue
+                if not self._is_parameter(text, place):
+                    yield call, place
+                    continue
+                index = self.modules.summary(place.path).function_around(place.scope)
+                for one, where in self.inference.calling.callers(place.path, index):
+                    if any(self._may_spell(x, where, name) for x in one.expression.positional):
+                        yield one, where
+
+    def _may_spell(self, text: Expr, place: Place, name: str) -> bool:
+        """Return whether a text that is known ends with a name, after a dot or a colon."""
+        values = (x.value for x in self.inference.infer(text, place) if x.kind == v.LITERAL)
+        return any(
+            isinstance(one, str) and one.replace(":", ".").rpartition(".")[2] == name
+            for one in values
+        )
+
+    def _is_parameter(self, expression: Expr, place: Place) -> bool:
+        """Return whether an expression is a parameter of the function around it."""
+        if expression is None or expression.tag != tags.NAME:
+            return False
+        found = self.inference.scope_of(expression.identifier, place)
+        bound = found[0].scopes[found[1]].bindings[expression.identifier] if found else ()
+        return any(one.kind == kinds.PARAMETER for one in bound)
 
     @cached_property
     def _loading(self) -> list[str]:
