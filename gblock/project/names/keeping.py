@@ -770,8 +770,8 @@ class Keeping:
                 if callee.tag == tags.ATTRIBUTE:
                     found.setdefault(callee.name, []).append((number, one))
                 elif callee.tag == tags.NAME:
-                    # A builtin is nothing of the project.
-                    if callee.identifier in bound and not summary.star_imports:
+                    # A builtin is nothing of the project; ``*`` may import any name.
+                    if callee.identifier in bound or summary.star_imports:
                         found.setdefault("", []).append((number, one))
                     if callee.identifier in given:
                         found.setdefault(_NAMED, []).append((number, one))
