@@ -260,9 +260,8 @@ class Catalog:
 
     @_OfLibraries
     def loaders(self) -> frozenset[str]:
-        """The last names of the calls that return what a text names."""
-        named = (symbol for symbol, one in self._passes.items() if one.gives == "named")
-        return frozenset(symbol.rpartition(".")[2] for symbol in named)
+        """The calls that return what a text names."""
+        return frozenset(symbol for symbol, one in self._passes.items() if one.gives == "named")
 
     def passed_on(self, symbol: str) -> PassedOn | None:
         """Return what a call of a function or method makes of an argument, if anything."""

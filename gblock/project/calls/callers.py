@@ -793,8 +793,11 @@ class Callers:
         A function of the project may load it: ``def load(path): return import_string(path)``.
         """
         name, modules = summary.scopes[index].name, self.modules
+        texts = [f"{start}{name}{quote}".encode() for start in ".:" for quote in "\"'"]
         if not self._loading or not any(
-            modules.mentioning(f"{separator}{name}{quote}") for separator in ".:" for quote in "\"'"
+            text in modules.data(path)
+            for path in modules.mentioning(name, whole=True)
+            for text in texts
         ):
             return []
         found: list[Caller] = []
@@ -854,7 +857,10 @@ class Callers:
     @cached_property
     def _loading(self) -> list[str]:
         """The names of the functions that return what a text names, and of their callers."""
-        loaders = self.modules.mentioned(self.inference.catalog.loaders)
+        known = self.inference.catalog.loaders
+        packages = self.modules.mentioned(frozenset(one.partition(".")[0] for one in known))
+        used = (one for one in known if one.partition(".")[0] in packages)
+        loaders = self.modules.mentioned(frozenset(one.rpartition(".")[2] for one in used))
         around = {
             scope.name
             for name in loaders
