@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from harness import CATALOG
@@ -86,6 +91,62 @@ def answers(text, order):
 @given(programs(), st.integers(1, 1000))
 def test_answers_do_not_depend_on_the_order_of_questions(text, order):
     assert answers(text, 0) == answers(text, order)
+
+
+ASKED = """
+import hashlib, json, sys
+from gblock.project.names import fixed_point, values
+from test_order_of_questions import answers
+
+asked = hashlib.sha256()
+solved = fixed_point.FixedPoint._solved
+def noted(self, key, solve):
+    asked.update(values.spelled(key).encode())
+    return solved(self, key, solve)
+fixed_point.FixedPoint._solved = noted
+for text in json.load(sys.stdin):
+    answers(text, 0)
+print(asked.hexdigest())
+"""
+
+
+@settings(max_examples=examples(2), deadline=None)
+@given(st.lists(programs(), min_size=20, max_size=20))
+def test_what_is_asked_does_not_depend_on_the_hashes_of_texts(texts):
+    paths = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1])])
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", ASKED],
+            input=json.dumps([CIRCLE_OF_ANY, *texts]),
+            env={**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(3)
+    }
+    assert 1 == len(printed)
+
+
+CIRCLE_OF_ANY = (
+    _HEAD
+    + """
+def one(first): return [two, three, one, first][0](first)
+def two(first): return (one, three, first, grpc.insecure_channel('x'))[first](two)
+def three(first):
+    for each in (one(two), two(first), [first, Base(), Derived(one)]):
+        first = each.go(first) or each(three)
+    return {"a": one, "b": two, "c": first, **first}[first]
+class Base:
+    held = [one, two, three]
+    def go(self, first=None): return self.held[first]
+class Derived(Base):
+    def __init__(self, held): self.held = held
+    def go(self, first=None): return one(self.held) or super().go(first)
+one(confluent_kafka.Producer({}))
+two(Derived(subprocess.Popen('x')))
+"""
+)
 
 
 CIRCLE = """

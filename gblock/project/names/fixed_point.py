@@ -41,7 +41,7 @@ _LARGEST = 20_000
 """A component of more questions than this is answered once: a second time would take minutes."""
 _NEVER = 1 << 30
 
-_NO_ASKERS: Collection[_Question] = frozenset()
+_NO_ASKERS: Collection[_Question] = ()
 
 Answer = TypeVar("Answer", bound="Collection[Any]")
 Key = TypeVar("Key", bound=Hashable)
@@ -77,7 +77,7 @@ class _Question:
         such garbage."""
         self.found: Any = NOTHING  # empty, whatever the answer's type
         self.askers = _NO_ASKERS
-        """The questions that were given what was found so far; most questions have none."""
+        """The questions that were given what was found so far, in their order; most have none."""
         self.is_stale = False
         """An answer that it was given has changed since."""
         self.is_wide = False
@@ -261,12 +261,14 @@ class FixedPoint:
         if len(found) > _WIDEST:
             if len(found) > _LONGEST or self._breadth(found) > _WIDEST:
                 return NOTHING
-        if not v.may_nest(found):
-            return found
-        bounded = self._cut.get(found)
-        if bounded is None:
-            bounded = self._cut[found] = v.bounded(found)
-        return bounded
+        bounded = found
+        if v.may_nest(found):
+            bounded = self._cut.get(found)
+            if bounded is None:
+                bounded = self._cut[found] = v.bounded(found)
+        if len(bounded) < 2:
+            return bounded
+        return self._answers.get(bounded) or v.ordered(bounded)
 
     def _shared(self, found: Any) -> Any:
         """Return an equal answer that is kept already, if there is one: most answers are alike."""
@@ -283,10 +285,10 @@ class FixedPoint:
         """Return the answer found so far, and keep who asked for it."""
         if outermost < self._outermost:
             self._outermost = outermost
-        if isinstance(question.askers, set):
-            question.askers.add(self._chain[-1])
+        if isinstance(question.askers, dict):
+            question.askers[self._chain[-1]] = None
         else:
-            question.askers = {self._chain[-1]}
+            question.askers = {self._chain[-1]: None}
         return question.found
 
     def _settle(self, question: _Question, start: int) -> None:
@@ -386,19 +388,10 @@ def _first(questions: list[_Question]) -> _Question:
     kinds = [_kind(one.key) for one in questions]
     first = min(kinds)
     among = [one for one, kind in zip(questions, kinds, strict=True) if kind == first]
-    return min(among, key=lambda one: _spelled(one.key))
+    return min(among, key=lambda one: v.spelled(one.key))
 
 
 def _kind(key: Hashable) -> tuple[bool, str]:
     """Return a part of a key that is quickly compared: the words of questions, then the others."""
     word = key[0] if isinstance(key, tuple) and key else None
     return (False, word) if isinstance(word, str) else (True, "")
-
-
-def _spelled(part: object) -> str:
-    """Return a text of a part of a key, the same in each run."""
-    if isinstance(part, tuple):
-        return f"({','.join(map(_spelled, part))})"
-    if isinstance(part, frozenset):
-        return f"{{{','.join(sorted(map(_spelled, part)))}}}"
-    return repr(part)

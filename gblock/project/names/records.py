@@ -150,12 +150,12 @@ class RecordClasses:
 
     def opened(self, values: Values) -> Values:
         """Return values with the objects of named tuples as plain tuples."""
-        if not any(value.kind == v.OBJECT for value in values):
+        if not any(self.is_tuple(value) for value in values):
             return values
         found: set[Value] = set()
         for value in values:
             found |= self.as_tuple(value) if self.is_tuple(value) else {value}
-        return frozenset(found)
+        return v.ordered(frozenset(found))
 
     def is_tuple(self, value: Value) -> bool:
         """Return whether a value is an object of a class of named tuples."""

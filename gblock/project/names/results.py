@@ -365,7 +365,7 @@ class Results:
     def elements(self, values: Values) -> Values:
         """Return the elements of any of the values."""
         found: set[Value] = set()
-        for value in values:
+        for value in v.ordered(values):
             if value.kind == v.ELEMENTS:
                 found |= value.held
             elif value.kind == v.TUPLE:

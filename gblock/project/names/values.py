@@ -5,7 +5,7 @@ A set of them is the answer of ``inference``; the empty set means that nothing i
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from gblock.project.reading.expressions import CallExpr, Constant
@@ -22,6 +22,37 @@ Value: TypeAlias = (
 Values: TypeAlias = "frozenset[Value]"
 
 NOTHING: Values = frozenset()
+
+
+class _Ordered(frozenset["Value"]):
+    """A set that lists its values in the same order in each run, whatever the hashes of texts.
+
+    What is found first for a value may decide what is asked next, and where questions lead back to
+    one another their order decides among several answers.
+    """
+
+    __slots__ = ("_order",)
+
+    def __init__(self, values: Values) -> None:
+        self._order = sorted(values, key=spelled)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._order)
+
+
+def ordered(values: Values) -> Values:
+    """Return values as a set that lists them in the same order in each run."""
+    return values if len(values) < 2 or isinstance(values, _Ordered) else _Ordered(values)
+
+
+def spelled(part: object) -> str:
+    """Return a text of a value, or of a part of one, that is the same in each run."""
+    if isinstance(part, tuple):
+        return f"({','.join(map(spelled, part))})"
+    if isinstance(part, frozenset):
+        return f"{{{','.join(sorted(map(spelled, part)))}}}"
+    return repr(part)
+
 
 MODULE: Final = "module"
 PACKAGE: Final = "package"
