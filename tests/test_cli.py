@@ -46,8 +46,8 @@ def engine(stand_in):
         result = Report((), files_checked=1)
         codebase = SimpleNamespace(modules=SimpleNamespace(files=()))
 
-        def check(self, request, on_progress=None):
-            self.request, self.on_progress = request, on_progress
+        def check(self, request, on_progress=None, facts=None):
+            self.request, self.on_progress, self.facts = request, on_progress, facts
             return self
 
         def report(self):
@@ -428,7 +428,7 @@ class TestProcess:
         program = (
             "import os, signal, sys, time\n"
             "from gblock import cli, engine\n"
-            "def check(*args):\n"
+            "def check(*args, **options):\n"
             "    os.kill(os.getpid(), signal.SIGINT)\n"
             "    time.sleep(20)\n"
             "engine.Check = check\n"
@@ -490,7 +490,7 @@ class TestProgress:
         class Check:
             codebase = engine.codebase
 
-            def __init__(self, request, on_progress):
+            def __init__(self, request, on_progress, facts=None):
                 self.on_progress = on_progress
 
             def report(self):

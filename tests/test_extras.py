@@ -86,7 +86,7 @@ def test_a_missing_package_is_one_line_with_the_command_that_installs_it(
 
 @pytest.mark.parametrize("is_inside", [False, True], ids=["a command", "the check of a file"])
 def test_a_missing_package_is_no_fault_of_gblocks(stand_in, capsys, is_inside):
-    def check(request, _progress=None):
+    def check(request, _progress=None, facts=None):
         try:
             raise ModuleNotFoundError("no", name="libcst.metadata")
         except ModuleNotFoundError as error:
@@ -103,7 +103,7 @@ def test_a_missing_package_is_no_fault_of_gblocks(stand_in, capsys, is_inside):
 
 @pytest.mark.parametrize("name", ["gblock.absent", None])
 def test_another_module_that_is_missing_is_a_fault(stand_in, capsys, name):
-    def check(request, _progress=None):
+    def check(request, _progress=None, facts=None):
         raise ModuleNotFoundError("no", name=name)
 
     stand_in("engine", Request=lambda *values, **options: None, Check=check)

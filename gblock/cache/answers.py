@@ -90,26 +90,30 @@ class Answers:
 
     def keep(
         self, answer: Answer, files: Iterable[str], data: Callable[[str], bytes | None]
-    ) -> None:
+    ) -> bool:
         """Store the answer of this run, if a later run can compare all that it was read from.
 
         Args:
             answer: What is written.
             files: The project's files.
             data: Returns the bytes of a file that were read, None if they are not in memory.
+
+        Returns:
+            Whether it could.
         """
         if self._store is None or not self._opened.is_bounded or not self._store.prepare():
-            return
+            return False
         self._opened.paths.update(files)
         read = manifest.taken(self._opened, self._began, data)
         if read is None:
-            return
+            return False
         try:
             out, err = answer.out.encode(), answer.err.encode()
         except UnicodeEncodeError:
-            return
+            return False
         head = f"{len(out)} {len(err)} {answer.code}\n".encode()
         self._store.put(self._name, head + out + err + read)
+        return True
 
 
 def _place(path: str) -> str | None:

@@ -84,7 +84,6 @@ def _checked(
         facts = answers.facts() if answers is not None else None
         checked = engine.Check(request, progress, facts=facts)
         report = checked.report()
-        checked.keep()
         # Before the collector is on again, which would look at all of it.
         if len(checked.codebase.modules.files) > _LARGE_PROJECT:
             _leave_to_the_system(checked)
@@ -115,7 +114,8 @@ def _checked(
         from gblock.cache.answers import Answer
 
         modules = checked.codebase.modules
-        answers.keep(Answer(page, lines, code), modules.files, modules.read)
+        if answers.keep(Answer(page, lines, code), modules.files, modules.read):
+            checked.keep()
     return _give(page, lines, code)
 
 

@@ -27,8 +27,8 @@ NOTHING: Values = frozenset()
 class _Ordered(frozenset["Value"]):
     """A set that lists its values in the same order in each run, whatever the hashes of texts.
 
-    What is found first for a value may decide what is asked next, and where questions lead back to
-    one another their order decides among several answers.
+    Which value comes first may decide which question follows, and where questions lead back to one
+    another their order decides among several answers.
     """
 
     __slots__ = ("_order",)
