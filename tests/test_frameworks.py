@@ -2900,12 +2900,13 @@ def test_a_decorator_is_known_by_the_name_that_another_module_gives_it(tmp_path,
     ],
 )
 @pytest.mark.parametrize("used", ["{name}", "shorter"])
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.live)])
 def test_a_decorator_that_the_project_overrides_starts_what_the_framework_would(
-    tmp_path, body, used
+    tmp_path, body, used, step
 ):
     """As ``class Routes(Blueprint)`` with a `get()` of its own: over the whole catalog."""
     files, wanted = {}, {}
-    for number, (entry, (owner, _, name)) in enumerate(METHODS):
+    for number, (entry, (owner, _, name)) in list(enumerate(METHODS))[::step]:
         module, _, cls = owner.rpartition(".")
         own = f"import functools\nfrom {module} import {cls}\nTABLE = {{}}\n"
         own += "def kept(f):\n    @functools.wraps(f)\n    def g(*a): return f(*a)\n    return g\n"
@@ -2924,7 +2925,7 @@ def test_a_decorator_that_the_project_overrides_starts_what_the_framework_would(
         if found.get(name) != wanted[name]
     }
 
-    assert len(wanted) > 50
+    assert len(wanted) > 100 // step
     assert {} == wrong
 
 
