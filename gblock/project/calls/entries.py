@@ -17,6 +17,7 @@ from gblock.project.calls.labels import Labels, of_call, of_decorator
 from gblock.project.calls.last_names import ByLastName
 from gblock.project.calls.registrars import handed_by
 from gblock.project.calls.registrations import Registrations, is_module, suits
+from gblock.project.calls.ways import STARTUP
 from gblock.project.calls.workers import Application
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
@@ -34,8 +35,6 @@ from gblock.project.reading.expressions import (
 )
 from gblock.project.reading.specifications import named_in
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
-
-_STARTUP = "startup"
 
 
 @lru_cache(maxsize=64)
@@ -195,9 +194,8 @@ class Entries:
 
     def _defines(self, summary: ModuleSummary, owner: int, other: Scope) -> bool:
         """Return whether a class defines a method with the name of a function outside of it."""
-        return other.kind != "lambda" and any(
-            one.parent == owner and one.name == other.name for one in summary.scopes
-        )
+        bound = summary.scopes[owner].bindings.get(other.name, ())
+        return any(one.kind == kinds.DEFINED for one in bound)
 
     def _held_by_classes(self, summary: ModuleSummary) -> dict[str | int, list[tuple[int, str]]]:
         """Return the classes and attributes that hold a function, by its name, or lambda."""
@@ -358,7 +356,7 @@ class Entries:
 
     def _making(self, entry: Entry, scope: Scope) -> Started:
         """Return the start of a function or class that makes what an entry runs."""
-        return Started(_STARTUP, entry.framework, f"{_STARTUP} {scope.name}()", True, entry)
+        return Started(STARTUP, entry.framework, f"{STARTUP} {scope.name}()", True, entry)
 
     def application(self, summary: ModuleSummary, scope: Scope) -> Application | None:
         """Return the application whose decorator registers a function, or an import of it."""

@@ -170,9 +170,8 @@ class Inference:
             return frozenset([v.LiteralValue(v.LITERAL, expression.type, expression.value)])
         key = (expression, place)
         found = self._answered(key)
-        if isinstance(
-            found, frozenset
-        ):  # most expressions have a final answer when they are inferred
+        # Most expressions have a final answer when they are inferred.
+        if isinstance(found, frozenset):
             return found
         return self.solved(key, lambda: self._expression(expression, place))
 
