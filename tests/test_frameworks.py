@@ -3003,6 +3003,54 @@ def test_a_function_that_an_overridden_method_takes_is_started(tmp_path, body):
     assert {} == wrong
 
 
+HANDED = [
+    (entry, one)
+    for entry in CATALOG.entries
+    for one in entry.arguments
+    if "*" not in one.symbol and one.symbol.count(".") and not one.symbol.endswith(".__init__")
+    if not one.symbol.startswith(("threading.", "multiprocessing."))  # the process decides
+]
+PASSED_ON = {
+    "as it comes": "def go(*args, **kw):\n    return {callee}(*args, **kw)\ngo({given})\n",
+    "by two functions": "def on(*args, **kw): {callee}(*args, **kw)\n"
+    "def go(*args, **kw): on(*args, **kw)\ngo({given})\n",
+    "by a method": "class Own:\n    def go(self, *args, **kw):\n"
+    "        return {callee}(*args, **kw)\nown = Own()\nown.go({given})\n",
+    "as a display": "ARGS = [{positional}]\nKW = dict({keywords})\n{callee}(*ARGS, **KW)\n",
+    "as displays in the call": "{callee}(*({positional}), **dict({keywords}))\n",
+}
+
+
+@pytest.mark.parametrize("form", PASSED_ON.values(), ids=PASSED_ON)
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.live)])
+def test_a_function_is_started_that_is_passed_on_in_args(tmp_path, form, step):
+    """As ``def go(*args): return spawn(*args)``: over the whole catalog."""
+    plain, passed = {}, {}
+    for number, (_, one) in list(enumerate(HANDED))[::step]:
+        owner, _, name = one.symbol.rpartition(".")
+        callee, imported = name, f"from {owner} import {name}\n"
+        if owner.rpartition(".")[2][:1].isupper():
+            module, _, cls = owner.rpartition(".")
+            callee, imported = f"made.{name}", f"from {module} import {cls}\nmade = {cls}()\n"
+        positional = "" if one.position is None else "'x', " * one.position + "place, "
+        keywords = f"{one.keyword}=place" if one.position is None else ""
+        given_ = {"positional": positional, "keywords": keywords, "given": positional + keywords}
+        text = f"{imported}def place(*x): CALL\n"
+        plain[f"{number}.py"] = f"{text}{callee}({given_['given']})\n"
+        passed[f"{number}.py"] = text + form.format(callee=callee, **given_)
+    expected, found = (
+        {
+            (number := Path(one.filename).stem, HANDED[int(number)][1].symbol): one.context
+            for one in reported(tmp_path / name, files)
+        }
+        for name, files in (("plain", plain), ("passed", passed))
+    )
+    wrong = {key[1]: found.get(key) for key in expected if expected[key] != found.get(key)}
+
+    assert len(expected) > 150 // step
+    assert {} == wrong
+
+
 TABLES = {
     "a dict": ('ROUTES = {"/a": run}', "for path, one in ROUTES.items():", "one"),
     "a dict with tuples as keys": (

@@ -237,6 +237,7 @@ def test_what_looks_like_a_use_and_is_none(tmp_path, form):
 SITE = "class Site:\n    def __init__(self, app): self.app = app\n"
 SITE += "    def add(self, url, f): self.app.add_url_rule(url, view_func=f)\nsite = Site(app)\n"
 HANDED_ON = {
+    "an element of *args": "def add(*args): app.route('/x')(args[0])\nadd(place)",
     "a function": "def add(f): app.add_url_rule('/x', view_func=f)\nadd(place)",
     "a function that decorates": "def add(f): app.route('/x')(f)\nadd(place)",
     "by keyword": "def add(url, f=None): app.add_url_rule(url, view_func=f)\nadd('/', f=place)",
@@ -263,6 +264,40 @@ def test_and_what_a_command_line_runs(tmp_path, form):
         form = form.replace(f"app.add_url_rule({url}, view_func=f)", f"{command}(f)")
     text = f"{import_}{PLACE}{form}\n{IDLE}"
     assert [["command"], ["unknown"]] == contexts(tmp_path, {"app.py": text})
+
+
+RUNNING = "def run(f, *args): {}\n"
+BESIDE = {
+    "a function that runs it": (RUNNING.format("return f(*args)"), "run, place"),
+    "in a try": (RUNNING.format("\n    try: f(*args)\n    except OSError: pass"), "run, place, 1"),
+    "a lambda in it": (RUNNING.format("(lambda: f(*args))()"), "run, place"),
+    "out of *args": ("def run(*args): args[0](*args[1:])", "run, place"),
+    "a method": ("class R:\n    def run(self, f): f()\n", "R().run, place"),
+    "a function that passes it on": (
+        RUNNING.format("return f(*args)") + "def safely(*args): run(*args)\n",
+        "safely, place, 1",
+    ),
+    "one that passes its own parameter on": (
+        RUNNING.format("return f(*args)") + "def safely(g): run(g, 1)\n",
+        "safely, place",
+    ),
+}
+SPAWNS = ("gevent.spawn(", "Pool(2).spawn(", "gevent.spawn_later(3, ", "Group().apply_async(")
+
+
+@pytest.mark.parametrize("form", BESIDE.values(), ids=BESIDE)
+def test_what_a_greenlet_runs_runs_what_it_is_given(tmp_path, form):
+    defined, given = form
+    text = f"import gevent, click\nfrom gevent.pool import Pool, Group\n{PLACE}{defined}\n{IDLE}"
+    command = f"@click.command()\ndef main():\n    {{}}{given})\n"
+    for number, spawn in enumerate(SPAWNS):
+        files = {"app.py": text + command.format(spawn)}
+        assert [["greenlet"], ["unknown"]] == contexts(tmp_path / f"{number}", files)
+    idle = defined.replace("f(*args)", "str(f)").replace("args[0](*args[1:])", "str(args[0])")
+    files = {"app.py": text.replace(defined, idle.replace("f()", "str(f)")) + command}
+    files["app.py"] = files["app.py"].format("gevent.spawn(")
+    reached, _ = contexts(tmp_path / "idle", files)
+    assert "greenlet" not in reached
 
 
 FILTERS = "FILTERS = {'x': place}\n"

@@ -91,6 +91,11 @@ def natively(tmp_path, text, **more):
         "    def go(self): self.run(f, 1)",
         f"{F}def run(g): return pool.apply(lambda: g())\nrun(f)",
         f"{F}def g(): print(f)\npool.apply(g)\npool.apply(f)",
+        # by what they take in *args and **kwargs
+        f"{F}def run(*a): return pool.spawn(*a).get()\nrun(f, 1)",
+        f"{F}def run(*a): return pool.apply(a[0], a[1:])\nrun(f, 1)",
+        f"{F}def run(**k): return pool.apply(k['job'])\nrun(job=f)",
+        f"{F}def on(*a): return pool.spawn(*a)\ndef run(*a): return on(*a)\nrun(f, 1)",
     ],
 )
 def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
@@ -138,6 +143,10 @@ def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
         "    def apply(self, g, a): return g(*a)\np = P()\n@p.wrap\n" + F,
         "def run(g): return run(g)\ndef d(g):\n    return lambda: run(g)\n@d\n" + F,
         f"{F}def run(g, h): return pool.apply(h)\nrun(f, 1)",
+        f"{F}def run(*a): return pool.apply(a[1])\nrun(f, print)",
+        f"{F}def run(*a): return pool.apply(a[0], a[1:])\nrun(print, f)",
+        f"{F}def run(*a): return a[0]() or pool.apply(a[0])\nrun(f)",
+        f"{F}def run(**k): return pool.apply(k['job'])\nrun(job=print, other=f)",
         f"{F}def run(g, *a): return pool.apply(g, a)\nrun(f)\nf()",
         "from threading import Thread\nclass S(Thread):\n    def run(self): os.system('')",
         "class B:\n    def f(self): ...\nclass A(B):\n    def f(self): os.system('')\n"

@@ -12,7 +12,7 @@ from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.queues import Queues
 from gblock.project.calls.receivers import Receivers
-from gblock.project.calls.registrars import handing
+from gblock.project.calls.registrars import Filled, handing
 from gblock.project.calls.running import Running
 from gblock.project.calls.visits import Visit, step_in
 from gblock.project.calls.ways import GREENLET, NATIVE, UNKNOWN, Step, Way
@@ -21,13 +21,13 @@ from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import AttributeExpr, CallExpr, Expr
+from gblock.project.reading.expressions import AttributeExpr, CallExpr, Expr, call_of
 from gblock.project.reading.summary import Call
 
 _LOOKING = frozenset(
     f"builtins.{name}"
-    for name in "callable dir getattr hasattr hash id isinstance issubclass print repr setattr str "
-    "type vars".split()
+    for name in "callable dict dir getattr hasattr hash id isinstance issubclass print repr "
+    "setattr str type vars".split()
 )
 """Functions that look at what they are given, or keep it, and call nothing."""
 
@@ -73,7 +73,7 @@ class Handovers:
         self._queues = queues
         self._receivers = Receivers(inference, offloading, callers.keeping, callers.dispatch)
         self._wrappings = Wrappings(inference, self._receivers)
-        self._on: dict[tuple[v.FunctionValue, str, int], tuple[Started, ...]] = {}
+        self._on: dict[tuple[v.FunctionValue, Filled, int], tuple[Started, ...]] = {}
         self._out_of: dict[tuple[str, int], list[_Taking]] = {}
         self._in_wrappings: dict[tuple[str, int], list[_Taking]] = {}
 
@@ -110,6 +110,7 @@ class Handovers:
             if self._is_looked_at(call, place):
                 continue
             started = self._started(call, place, position)
+            started = started or list(self._started_with(call, place, position, visit))
             if started:
                 yield from self._by_framework(started, call, place, visit, here)
             elif (place.path, self._function(place)) == (visit.path, visit.scope):
@@ -163,6 +164,55 @@ class Handovers:
             for argument in (*arguments, *keywords)
             for one in self._entries.handed(call, place, position, argument)
         ]
+
+    def _started_with(
+        self, call: Call, place: Place, position: int | None, visit: Visit
+    ) -> Iterator[Started]:
+        """Yield the entries that start a function which runs another one that it is given.
+
+        ``spawn(retry, place, order)``
+
+        Args:
+            call: The call that takes both.
+            place: Its place.
+            position: The position of the other function; None for a keyword argument.
+            visit: The other function.
+        """
+        positional, keywords = call.expression.positional, call.expression.keywords
+        before = positional if position is None else positional[:position]
+        for number, argument in enumerate(before):
+            begun = self._entries.handed(call, place, number, argument)
+            onward = call_of(argument, positional[number + 1 :], keywords)
+            if begun and self._runs_given(onward, place, (visit.path, visit.scope)):
+                yield from begun
+
+    def _runs_given(self, call: CallExpr, place: Place, given: tuple[str, int]) -> bool:
+        """Return whether a call runs a function that it takes, in the project's own code."""
+        takers = self.inference.callees.functions(self.inference.infer(call.callee, place))
+        return any(
+            any(True for _ in self._receivers.runs(one, call, place, given))
+            or any(
+                self._is_run(onward, filled)
+                for filled in self._receivers.parameters(one, call, place, given)
+                for handed in handing(self.modules.summary(one.path), one.scope, filled)
+                for onward, filled in self._onward(one, *handed)
+            )
+            for one in sorted(takers, key=repr)
+            if one.kind == v.FUNCTION
+        )
+
+    def _is_run(
+        self, function: v.FunctionValue, filled: Filled, depth: int = _MOST_HANDED_ON
+    ) -> bool:
+        """Return whether a function of the project runs a function that it takes."""
+        if self._receivers.is_run(function, filled):
+            return True
+        summary = self.modules.summary(function.path)
+        return bool(depth) and any(
+            self._is_run(taker, onward, depth - 1)
+            for handed in handing(summary, function.scope, filled)
+            for taker, onward in self._onward(function, *handed)
+        )
 
     def _by_framework(
         self, started: Iterable[Started], call: Call, place: Place, visit: Visit, here: Step
@@ -309,19 +359,19 @@ class Handovers:
             for one in takers
             for run in self._receivers.runs(one, call.expression, place, given, is_task=is_task)
         ]
-        started = (
+        started = dict.fromkeys(
             begun
             for one in takers
-            if one.kind == v.FUNCTION
-            for name in self._receivers.parameters(one, call.expression, place, given)
-            for begun in self._handed_on(one, name)
+            for function in self._constructors(one)
+            for filled in self._receivers.parameters(function, call.expression, place, given)
+            for begun in self._handed_on(function, filled)
         )
-        yield from self._by_framework(dict.fromkeys(started), call, place, visit, here)
+        yield from self._by_framework(started, call, place, visit, here)
         for path, scope, at, only in runs:
             inside = Visit(path, scope, at, steps, visit.is_certain, visit.beside, only)
             is_called = any(v.comes_from(one, path, scope) for one in takers)
             yield self._through(inside, place, index) if is_called else inside
-        if is_task:
+        if is_task or started:
             return
         decorated = self._decorated_with(call, place) if not runs else None
         if decorated is not None:  # ``@retry(before=report)``
@@ -346,7 +396,7 @@ class Handovers:
         return None
 
     def _handed_on(
-        self, function: v.FunctionValue, name: str, depth: int = _MOST_HANDED_ON
+        self, function: v.FunctionValue, filled: Filled, depth: int = _MOST_HANDED_ON
     ) -> tuple[Started, ...]:
         """Return the entries to which a function of the project hands a function that it takes.
 
@@ -354,29 +404,49 @@ class Handovers:
 
         Args:
             function: The function.
-            name: The parameter with the other one.
+            filled: The parameter with the other one.
             depth: How many functions may still pass it on.
         """
-        key = (function, name, depth)
+        key = (function, filled, depth)
         found = self._on.get(key)
         if found is None:
-            found = self._on[key] = tuple(dict.fromkeys(self._find_on(function, name, depth)))
+            found = self._on[key] = tuple(dict.fromkeys(self._find_on(function, filled, depth)))
         return found
 
-    def _find_on(self, function: v.FunctionValue, name: str, depth: int) -> Iterator[Started]:
+    def _constructors(self, taker: v.Value) -> list[v.FunctionValue]:
+        """Return a function, or the constructors of a class, as what its call runs."""
+        if taker.kind == v.FUNCTION:
+            return [taker]
+        if taker.kind != v.CLASS:
+            return []
+        methods = self.inference.classes.attribute(taker._replace(kind=v.OBJECT), "__init__")
+        return sorted((x for x in methods if x.kind == v.FUNCTION), key=repr)
+
+    def _find_on(self, function: v.FunctionValue, filled: Filled, depth: int) -> Iterator[Started]:
         summary = self.modules.summary(function.path)
-        for call, place, position, argument in handing(summary, function.scope, name):
+        for call, place, position, argument in handing(summary, function.scope, filled):
             yield from self._entries.handed(call, place, position, argument)
-            if not depth:
-                continue
-            keywords = (word for word, one in call.expression.keywords if one is argument)
-            filled = position if position is not None else next(keywords, None)
-            called = self.inference.infer(call.expression.callee, place)
-            for taker in sorted(self.inference.callees.functions(called), key=repr):
-                if taker.kind == v.FUNCTION and taker != function:
-                    onward = self._offloading.parameter(taker, filled)
-                    if onward is not None:
-                        yield from self._handed_on(taker, onward, depth - 1)
+            if depth:
+                for taker, onward in self._onward(function, call, place, position, argument):
+                    yield from self._handed_on(taker, onward, depth - 1)
+
+    def _onward(
+        self,
+        function: v.FunctionValue,
+        call: Call,
+        place: Place,
+        position: int | None,
+        argument: Expr,
+    ) -> Iterator[tuple[v.FunctionValue, Filled]]:
+        """Yield the functions to which a function hands what it takes, with their parameters."""
+        keywords = (word for word, one in call.expression.keywords if one is argument)
+        given = position if position is not None else next(keywords, None)
+        called = self.inference.infer(call.expression.callee, place)
+        for taker in sorted(self.inference.callees.functions(called), key=repr):
+            if taker.kind == v.FUNCTION and taker != function:
+                onward = self._offloading.filled(taker, given)
+                if onward is not None:
+                    yield taker, onward
 
     def _through(self, inside: Visit, place: Place, index: int) -> Visit:
         """Return the place that calls a function which runs what it is given.

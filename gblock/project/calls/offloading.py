@@ -10,6 +10,7 @@ import msgspec
 
 from gblock.catalog.libraries import Offload
 from gblock.project.calls.facts import facts
+from gblock.project.calls.registrars import Filled, is_parameter
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
@@ -245,8 +246,8 @@ class Offloading:
         values = self.inference.infer(callee, place)
         return bool(values and given) and all(
             value.kind == v.FUNCTION
-            and (name := self.parameter(value, key)) is not None
-            and self._hands_over(value.path, value.scope, name)
+            and (filled := self.filled(value, key)) is not None
+            and self._hands_over(value.path, value.scope, filled)
             for value in values
             for key in given
         )
@@ -305,20 +306,35 @@ class Offloading:
                 _asks_if_callable(scope.tests.get(at[:depth])) for depth in range(1, len(at) + 1)
             ):
                 return False
-        return any(self._hands_over(path, index, name) for name in (*sorted(found), wanted))
+        names = map(Filled, (*sorted(found), wanted))
+        return any(self._hands_over(path, index, one) for one in names)
 
     def parameter(self, function: v.FunctionValue, key: int | str | None) -> str | None:
         """Return the name of the parameter that an argument fills."""
+        filled = self.filled(function, key)
+        return filled.name if filled is not None else None
+
+    def filled(self, function: v.FunctionValue, key: int | str | None) -> Filled | None:
+        """Return the parameter that an argument fills.
+
+        Args:
+            function: The function that is called.
+            key: The argument's position or keyword; None for ``**`` of what is not known.
+        """
         summary = self.inference.modules.summary(function.path)
         if key is None:
             return None
         parameters = summary.scopes[function.scope].parameters
         if isinstance(key, str):
-            return key if any(one.name == key for one in parameters) else None
+            if any(one.name == key for one in parameters):
+                return Filled(key)
+            return next((Filled(one.name, key) for one in parameters if one.kind == "**"), None)
         positional = [name for name, _, _, kind in parameters if kind == "positional"]
-        packed = [name for name, _, _, kind in parameters if kind == "*"]
         key += function.receiver is not None
-        return positional[key] if key < len(positional) else next(iter(packed), None)
+        if key < len(positional):
+            return Filled(positional[key])
+        rest = key - len(positional)
+        return next((Filled(one.name, rest) for one in parameters if one.kind == "*"), None)
 
     def _is_wrapping(self, call: Call, place: Place) -> bool:
         found = self.inference.callees.called_symbols(call.expression.callee, place)
@@ -334,8 +350,8 @@ class Offloading:
                     return True
                 for function in self.inference.callees.functions(frozenset([value])):
                     if function.kind == v.FUNCTION:
-                        name = self.parameter(function, 0)
-                        if name and self._hands_over(function.path, function.scope, name):
+                        filled = self.filled(function, 0)
+                        if filled and self._hands_over(function.path, function.scope, filled):
                             return True
         return self._is_method_of_decorated(summary, index)
 
@@ -388,8 +404,8 @@ class Offloading:
         """Return whether a call hands its first argument to a function for native threads."""
         return any(
             value.kind == v.FUNCTION
-            and (name := self.parameter(value, 0)) is not None
-            and self._hands_over(value.path, value.scope, name)
+            and (filled := self.filled(value, 0)) is not None
+            and self._hands_over(value.path, value.scope, filled)
             for value in self.inference.infer(made.callee, place)
         )
 
@@ -410,51 +426,46 @@ class Offloading:
             ]
             for method in self.inference.attributes.named_values(made, "__call__"):
                 if method.kind == v.FUNCTION:
-                    if any(self._hands_over(method.path, method.scope, k) for k in kept):
+                    kept_by = (Filled(one) for one in kept)
+                    if any(self._hands_over(method.path, method.scope, k) for k in kept_by):
                         return True
         return False
 
-    def _hands_over(self, path: str, index: int, name: str) -> bool:
-        """Return whether a function passes the value of a name only to native threads.
+    def _hands_over(self, path: str, index: int, filled: Filled) -> bool:
+        """Return whether a function passes what it is given only to native threads.
 
         Args:
             path: The function's file.
             index: The function's scope.
-            name: A parameter, or an attribute of the function's object.
+            filled: A parameter, or the name of an attribute of the function's object.
         """
         return self._is_so(
-            ("hands over", path, index, name), lambda: self._gives_away(path, index, name)
+            ("hands over", path, index, filled), lambda: self._gives_away(path, index, filled)
         )
 
-    def _gives_away(self, path: str, index: int, name: str) -> bool:
+    def _gives_away(self, path: str, index: int, filled: Filled) -> bool:
         summary = self.inference.modules.summary(path)
         native = False
         for call in summary.calls:
             if call.node != "call" or not summary.is_within(call.scope, index):
                 continue
-            if last_name(call.expression.callee) == name and not self.is_native(call, path):
+            callee = call.expression.callee
+            if (last_name(callee) == filled.name or is_parameter(callee, filled)) and (
+                not self.is_native(call, path)
+            ):
                 return False
             place = Place(path, call.scope, call.path)
             handover = self.handover(call, place)
             if handover is not None and handover.offload.thread == "native":
-                native = native or self._mentions(summary, handover.argument, name)
+                native = native or self._mentions(summary, handover.argument, filled)
             elif handover is None:
-                native = native or self._passes_name(call, place, name)
+                native = native or self._passes_on_by_name(call, place, filled)
         return native
 
-    def _passes_name(self, call: Call, place: Place, name: str) -> bool:
-        """Return whether a call hands the value of a name, or its content, to a native thread."""
-        _, callee, positional, keywords = call.expression
-        key: int | str | None = next(
-            (
-                number
-                for number, argument in enumerate(positional)
-                if last_name(_unpacked(argument)) == name
-            ),
-            None,
-        )
-        if key is None:
-            key = next((word for word, one in keywords if word and last_name(one) == name), None)
+    def _passes_on_by_name(self, call: Call, place: Place, filled: Filled) -> bool:
+        """Return whether a call hands what a function is given to a native thread."""
+        callee = call.expression.callee
+        key = _position(call.expression, filled)
         if key is None:
             return False
         for symbol in self.inference.callees.called_symbols(callee, place):
@@ -463,8 +474,8 @@ class Offloading:
                 return True
         return any(
             value.kind == v.FUNCTION
-            and (parameter := self.parameter(value, key)) is not None
-            and self._hands_over(value.path, value.scope, parameter)
+            and (onward := self.filled(value, key)) is not None
+            and self._hands_over(value.path, value.scope, onward)
             for value in self.inference.infer(callee, place)
         )
 
@@ -537,18 +548,19 @@ class Offloading:
         called = self.inference.callees.called_symbols(expression.callee, place)
         return bool(called & _CURRENT) or self._is_main_thread(expression, place)
 
-    def _mentions(self, summary: ModuleSummary, argument: Expr, name: str) -> bool:
+    def _mentions(self, summary: ModuleSummary, argument: Expr, filled: Filled) -> bool:
         if argument is None:
             return False
         if argument.tag == tags.LAMBDA:
             return any(
-                last_name(call.expression.callee) == name
+                last_name(callee) == filled.name or is_parameter(callee, filled)
                 for call in summary.calls
                 if call.scope == argument.scope and call.node == "call"
+                for callee in [call.expression.callee]
             )
         if argument.tag == tags.CALL:
-            return any(self._mentions(summary, one, name) for one in argument.positional)
-        return last_name(argument) == name
+            return any(self._mentions(summary, one, filled) for one in argument.positional)
+        return last_name(argument) == filled.name or is_parameter(argument, filled)
 
 
 def _is_lookup(expression: Expr, wanted: str) -> bool:
@@ -575,6 +587,20 @@ def _is_start(callee: Expr, thread: CallExpr, names: set[str]) -> bool:
         return False
     base = callee.base
     return base == thread or (base is not None and dotted(base) in names)
+
+
+def _position(expression: CallExpr, filled: Filled) -> int | str | None:
+    """Return the position or keyword by which a call passes on what a function is given."""
+    name, key = filled
+    for number, argument in enumerate(expression.positional):
+        if is_parameter(argument, filled):
+            return number
+        if last_name(_unpacked(argument)) == name:
+            return number + (key if isinstance(key, int) else 0)
+    for word, one in expression.keywords:
+        if is_parameter(one, filled) or last_name(one) == name:
+            return word or (key if isinstance(key, str) else None)
+    return None
 
 
 def _unpacked(argument: Expr) -> Expr:

@@ -230,9 +230,7 @@ class Readiness:
             return []
         root, _, rest = name.partition(".")
         scopes = summary.scopes
-        home = place.scope
-        while home > 0 and root not in scopes[home].bindings:
-            home = scopes[home].parent
+        home = summary.binding(root, place.scope)
         is_own = bool(rest) and _is_method(summary, home)
         found = [
             (index, name)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from gblock.project.calls.dispatch import Dispatch, Dispatched
 from gblock.project.calls.offloading import Offloading
+from gblock.project.calls.registrars import Filled, is_parameter
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.keeping import Keeping
@@ -81,13 +82,14 @@ class Receivers:
             if callee.kind != v.FUNCTION:
                 yield from self._by_object(callee, key, given, is_task)
                 continue
-            name = self._offloading.parameter(callee, key)
-            if name is not None:
+            filled = self._offloading.filled(callee, key)
+            if filled is not None:
                 if is_task:
-                    yield from self._of_task(callee, name, given, {(callee.path, callee.scope)})
+                    seen = {(callee.path, callee.scope)}
+                    yield from self._of_task(callee, filled.name, given, seen)
                 else:
-                    yield from self._by_parameter(callee, name)
-                yield from self._out_of_container(callee, name, given)
+                    yield from self._by_parameter(callee, filled)
+                yield from self._out_of_container(callee, filled.name, given)
 
     def parameters(
         self,
@@ -95,7 +97,7 @@ class Receivers:
         expression: CallExpr,
         place: Place,
         given: tuple[str, int],
-    ) -> list[str]:
+    ) -> list[Filled]:
         """Return the parameters through which a project function gets a function.
 
         Args:
@@ -104,10 +106,9 @@ class Receivers:
             place: Its place.
             given: The module and the scope of the other function.
         """
-        names = (
-            self._offloading.parameter(callee, key) for key in self._keys(expression, place, given)
-        )
-        return [name for name in names if name is not None]
+        keys = self._keys(expression, place, given)
+        filled = (self._offloading.filled(callee, key) for key in keys)
+        return [one for one in filled if one is not None]
 
     def _keys(
         self, expression: CallExpr, place: Place, given: tuple[str, int]
@@ -124,12 +125,16 @@ class Receivers:
             for value in map(unwrapped, self.inference.infer(expression, place))
         )
 
-    def _by_parameter(self, receiver: v.FunctionValue, name: str) -> Iterator[RunPlace]:
+    def is_run(self, receiver: v.FunctionValue, filled: Filled) -> bool:
+        """Return whether a function calls one of its parameters."""
+        return any(True for _ in self._by_parameter(receiver, filled))
+
+    def _by_parameter(self, receiver: v.FunctionValue, filled: Filled) -> Iterator[RunPlace]:
         """Yield the calls that a function makes of its parameter."""
         summary = self.modules.summary(receiver.path)
         for inner in summary.calls:
             written = inner.expression.callee if inner.node == "call" else None
-            if written is not None and written.tag == tags.NAME and written.identifier == name:
+            if is_parameter(written, filled):
                 if summary.is_within(inner.scope, receiver.scope):
                     yield RunPlace(receiver.path, summary.function_around(inner.scope), inner.path)
 
@@ -141,7 +146,7 @@ class Receivers:
         seen: set[tuple[str, int]],
     ) -> Iterator[RunPlace]:
         """Yield the calls that run the task of a parameter, in functions that pass it on, too."""
-        yield from self._by_parameter(receiver, name)
+        yield from self._by_parameter(receiver, Filled(name))
         summary = self.modules.summary(receiver.path)
         for inner in summary.calls:
             if inner.node != "call" or not summary.is_within(inner.scope, receiver.scope):

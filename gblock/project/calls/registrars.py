@@ -11,8 +11,16 @@ from typing import NamedTuple
 from gblock.project.names.places import Place
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import Expr
+from gblock.project.reading.expressions import Expr, constant_of, dotted, same
 from gblock.project.reading.summary import Call, ModuleSummary
+
+
+class Filled(NamedTuple):
+    """The parameter that an argument fills."""
+
+    name: str
+    key: int | str | None = None
+    """The argument's position in ``*args``, or its name in ``**kwargs``."""
 
 
 class _Search(NamedTuple):
@@ -40,16 +48,62 @@ def handed_by(
 
 
 def handing(
-    summary: ModuleSummary, index: int, name: str
+    summary: ModuleSummary, index: int, parameter: Filled
 ) -> Iterator[tuple[Call, Place, int | None, Expr]]:
     """Yield the calls to which a function hands one of its parameters, as `handed_by` does.
+
+    What it takes by ``*args`` or ``**kwargs`` and hands on by them is written out in the call.
 
     Args:
         summary: The module of the function.
         index: Its scope.
-        name: The parameter.
+        parameter: The parameter.
     """
-    return _handing(summary, index, {index: name})
+    if parameter.key is None:
+        return _handing(summary, index, {index: parameter.name})
+    return _handing_packed(summary, index, parameter)
+
+
+def _handing_packed(
+    summary: ModuleSummary, index: int, parameter: Filled
+) -> Iterator[tuple[Call, Place, int | None, Expr]]:
+    name, key = parameter
+    for call in summary.calls:
+        if call.node != "call" or not summary.is_within(call.scope, index):
+            continue
+        if summary.binding(name, call.scope) != index:
+            continue
+        _, _, positional, keywords = call.expression
+        place = Place(summary.filename, call.scope, call.path)
+        for number, one in enumerate(positional):
+            if is_parameter(one, parameter):
+                yield call, place, number, one
+            elif isinstance(key, int) and one is not None and one.tag == tags.STAR:
+                if dotted(one.value) == name:
+                    written = (*positional[:number], *(None,) * key, *positional[number:])
+                    plain = call.expression._replace(positional=written)
+                    yield call._replace(expression=plain), place, number + key, one
+        for number, (word, value) in enumerate(keywords):
+            if is_parameter(value, parameter):
+                yield call, place, None, value
+            elif isinstance(key, str) and word is None and dotted(value) == name:
+                named = (*keywords[:number], (key, value), *keywords[number + 1 :])
+                plain = call.expression._replace(keywords=named)
+                yield call._replace(expression=plain), place, None, value
+
+
+def is_parameter(expression: Expr, parameter: Filled) -> bool:
+    """Return whether an expression is the argument: ``function``, or ``args[0]``."""
+    if expression is None:
+        return False
+    if expression.tag == tags.NAME:
+        return expression.identifier == parameter.name and parameter.key is None
+    return (
+        expression.tag == tags.SUBSCRIPT
+        and parameter.key is not None
+        and dotted(expression.base) == parameter.name
+        and same(constant_of(expression.key), parameter.key)
+    )
 
 
 def _handing(
@@ -94,9 +148,8 @@ def _is_of(expression: Expr, scope: int, search: _Search) -> bool:
         return _runs(expression.scope, search)
     if expression.tag != tags.NAME:
         return False
-    scopes, name = search.summary.scopes, expression.identifier
-    while scope > 0 and name not in scopes[scope].bindings:
-        scope = scopes[scope].parent
+    name = expression.identifier
+    scope = search.summary.binding(name, scope)
     if scope <= 0 or (scope, name) in search.seen:
         return False
     if search.taken.get(scope) == name:
@@ -106,7 +159,7 @@ def _is_of(expression: Expr, scope: int, search: _Search) -> bool:
         _runs(one.value, search)
         if one.kind == kinds.DEFINED
         else one.kind == kinds.ASSIGNED and _is_made(one.value, scope, search)
-        for one in scopes[scope].bindings[name]
+        for one in search.summary.scopes[scope].bindings[name]
     )
 
 

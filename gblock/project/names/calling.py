@@ -13,9 +13,14 @@ from gblock.project.reading.bindings import ANY_NAME, ASSIGNED, IMPORTED, origin
 from gblock.project.reading.expressions import (
     CALL,
     CONSTANT,
+    MAPPING,
     NAME,
+    SEQUENCE,
+    STAR,
+    TUPLE,
     CallExpr,
     Expr,
+    as_keywords,
     choices,
     functions_named,
     last_name,
@@ -509,8 +514,9 @@ class Calling:
         if found is None:
             found = self._arguments[path] = {}
             summary = self.inference.modules.summary(path)
-            for call in summary.calls:
-                if call.node == "call":
+            for written in summary.calls:
+                if written.node == "call":
+                    call = _written_out(summary, written)
                     _, _, positional, keywords = call.expression
                     for position, argument in enumerate(positional):
                         for name in functions_named(argument):
@@ -577,13 +583,53 @@ class Calling:
         return found
 
 
+def _written_out(summary: ModuleSummary, call: Call) -> Call:
+    """Return a call with the elements of the displays that it unpacks: ``spawn(*[place, 1])``.
+
+    A name that the nearest scope assigns one display stands for it.
+    """
+    _, _, positional, keywords = call.expression
+    if all(one is None or one.tag != STAR for one in positional) and all(
+        word is not None for word, _ in keywords
+    ):
+        return call
+    elements: list[Expr] = []
+    for one in positional:
+        display = _display(summary, call.scope, one.value) if one and one.tag == STAR else None
+        if display is not None and display.tag in (TUPLE, SEQUENCE):
+            elements += display.elements
+        else:
+            elements.append(one)
+    named: list[tuple[str | None, Expr]] = []
+    for word, one in keywords:
+        display = _display(summary, call.scope, one) if word is None else None
+        if display is not None and display.tag == MAPPING:
+            named += as_keywords(display)
+        elif display is not None and display.tag == CALL and last_name(display.callee) == "dict":
+            named += display.keywords
+        else:
+            named.append((word, one))
+    expression = call.expression._replace(positional=tuple(elements), keywords=tuple(named))
+    return call._replace(expression=expression)
+
+
+def _display(summary: ModuleSummary, scope: int, expression: Expr) -> Expr:
+    """Return what the nearest scope assigns to a name, if it does it once; else the expression."""
+    if expression is None or expression.tag != NAME:
+        return expression
+    name = expression.identifier
+    bound = summary.scopes[summary.binding(name, scope)].bindings.get(name, ())
+    if len(bound) == 1 and bound[0].kind == ASSIGNED:
+        value: Expr = bound[0].value
+        return value
+    return expression
+
+
 def _makers(summary: ModuleSummary, index: int, name: str) -> set[str]:
     """Return the keys of the calls whose results the nearest scope assigns to a name."""
-    while index and name not in summary.scopes[index].bindings:
-        index = summary.scopes[index].parent
     return {
         _maker(one.value)
-        for one in summary.scopes[index].bindings.get(name, ())
+        for one in summary.scopes[summary.binding(name, index)].bindings.get(name, ())
         if one.kind == ASSIGNED and one.value is not None and one.value.tag == CALL
     }
 

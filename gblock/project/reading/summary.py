@@ -211,6 +211,12 @@ class ModuleSummary(NamedTuple):
             scope = self.scopes[scope].parent
         return scope
 
+    def binding(self, name: str, scope: int) -> int:
+        """Return the innermost scope around another one that binds a name, or 0."""
+        while scope > 0 and name not in self.scopes[scope].bindings:
+            scope = self.scopes[scope].parent
+        return scope
+
     def frame(self, scope: int) -> int:
         """Return the scope whose statements contain a comprehension, or the scope itself."""
         while self.scopes[scope].kind == "comprehension":
