@@ -2149,6 +2149,39 @@ def test_a_property_of_a_known_object_is_proven(tmp_path):
     assert ["request", "ERROR"] == [one.context, one.severity.name]
 
 
+@pytest.mark.parametrize(
+    ("read", "context"),
+    [
+        ("audit = Audit(1)\n            audit.keys", "unknown"),
+        ("stock = {}\n            stock.keys()", "unknown"),
+        ("store.keys", "request"),
+        ("Derived().keys", "request"),
+        ("load().keys", "request"),
+    ],
+)
+def test_a_property_is_not_read_from_an_object_of_another_class(tmp_path, read, context):
+    text = f"""
+        from flask import Flask
+        app = Flask(__name__)
+
+        class Store:
+            @property
+            def keys(self): CALL
+
+        class Derived(Store): pass
+        class Audit:
+            def __init__(self, keys): self.keys = keys
+
+        store = Store()
+
+        @app.route("/")
+        def view():
+            {read}
+        """
+    (one,) = reported(tmp_path, {"views.py": text})
+    assert context == one.context
+
+
 SINGLE = {
     "a class method": """
         class Store:

@@ -94,6 +94,13 @@ RETURNED = {
         f"{CHOOSE}    match k:\n        case 'a': return place\n        case _: return None",
         "choose(key())()",
     ),
+    "a table": (f"{CHOOSE}    return {{'a': place}}[k]", "choose(key())()"),
+    "a table with a default": (f"{CHOOSE}    return {{'a': print}}.get(k, place)", "choose(1)()"),
+    "a table behind a cache": (
+        f"import functools\n{PLACE}@functools.lru_cache\ndef choose(k):\n"
+        "    return {'a': place}.get(k, print)",
+        "choose(key())()",
+    ),
     "a method": (
         "class Shop:\n    def get(self, k): return self.place\n    def place(self): return CALL\n"
         "shop = Shop()",

@@ -534,6 +534,21 @@ USED = {
         "with socket() as connection:\n        connection.connect(('db', 80))",
     ),
     "a lock": ("import threading\nlock = threading.Lock()", "lock.acquire()"),
+    "a lock of an object": (
+        "import threading\nclass Shop:\n    def __init__(self): self.lock = threading.Lock()\n"
+        "shop = Shop()",
+        "shop.lock.acquire()",
+    ),
+    "a lock of an object of a derived class": (
+        "import threading\nclass Base:\n    def __init__(self): self.lock = threading.Lock()\n"
+        "class Shop(Base):\n    def __init__(self):\n        super().__init__()\nshop = Shop()",
+        "shop.lock.acquire()",
+    ),
+    "a lock of an object that a function makes": (
+        "import threading\nclass Shop:\n    def __init__(self): self.lock = threading.Lock()\n"
+        "def make(): return Shop()\nshop = make()",
+        "shop.lock.acquire()",
+    ),
 }
 _SERVED = """\
 BEFORE
@@ -566,6 +581,22 @@ def test_a_call_of_the_patched_function_is_no_use_of_a_captured_name(tree):
     (captured,) = (one for one in found if one.code == "captured-before-patch")
 
     assert not [one for one in captured.related if one.context]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Shop:\n    def __init__(self): self.lock = threading.Lock()",
+        "def make():\n    lock = threading.Lock()\n    return lock.locked()\nmake()",
+        "class Shop:\n    def __init__(self): self.name = 1\n"
+        "    def open(self): self.lock = threading.Lock()\nshop = Shop()",
+    ],
+)
+def test_a_lock_that_start_up_does_not_keep_is_no_captured_one(tree, text):
+    text = _SERVED.replace("BEFORE", f"import threading\n{text}").replace("CALL", "pass")
+    root = tree({"app.py": text})
+    found = check([str(root)], Config(root=str(root))).diagnostics
+    assert "captured-before-patch" not in [one.code for one in found]
 
 
 def test_a_captured_name_of_start_up_is_used_by_no_handler(tree):

@@ -269,6 +269,27 @@ def test_another_descriptor_still_waits(tmp_path, text):
 
 
 @pytest.mark.parametrize(
+    ("text", "waits"),
+    [
+        ("import fcntl\ntry:\n    fcntl.flock(f, fcntl.LOCK_EX)  # W\n", True),
+        ("import fcntl\ntry:\n    fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)  # W\n", False),
+        ("import fcntl\ntry:\n    fcntl.flock(f, how)  # W\n", False),
+        ("s.RCVTIMEO = 2000\ntry:\n    s.recv()  # W\n", True),
+        ("s.setsockopt(zmq.RCVTIMEO, 2000)\ntry:\n    s.recv()  # W\n", True),
+        ("s.setsockopt(zmq.RCVTIMEO, 0)\ntry:\n    s.recv()  # W\n", False),
+        ("try:\n    s.recv()  # W\n", True),
+        ("try:\n    s.recv(zmq.NOBLOCK)  # W\n", False),
+        ("try:\n    s.recv(how)  # W\n", False),
+        ("try:\n    s.recv(flags=how)  # W\n", False),
+    ],
+)
+def test_a_refusal_that_is_handled_says_nothing_where_flags_do(tmp_path, text, waits):
+    socket = "import zmq\ns = zmq.Context().socket(zmq.REQ)\n"
+    text = text.replace("  # W", "  # expect: blocking-call" if waits else "")
+    assert_exactly(tmp_path, f"{socket}{text}except (zmq.Again, BlockingIOError):\n    pass\n")
+
+
+@pytest.mark.parametrize(
     ("loop", "waits"),
     [
         ("while True:\n    if c.poll():\n        break\n", False),

@@ -17,6 +17,7 @@ from gblock.project.calls.method_names import MOST_FILES, MethodNames, may_take
 from gblock.project.calls.provenance import Provenance
 from gblock.project.calls.signals import Signals
 from gblock.project.names import values as v
+from gblock.project.names.definitions import END
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import Value, unwrapped
@@ -29,6 +30,7 @@ from gblock.project.reading.expressions import (
     dotted,
     last_name,
     owner_of,
+    read_dotted,
     without_arguments,
 )
 from gblock.project.reading.iteration import ITERATING
@@ -45,8 +47,9 @@ _MOST_CALLERS = 40
 _MOST_OF_FILE = 8
 """At most this many of them in one file, if several files have some."""
 _BUILTINS = frozenset(dir(builtins))
-_READ, _WRITTEN = rb"\.%s\b(?!\s*=[^=])", rb"\.%s\s*=[^=]"
-"""Patterns of reads of an attribute, and of assignments to it."""
+_OWNER = rb"(?P<owner>\b[^\W\d]\w*(?:\.\w+)*)?"
+_READ, _WRITTEN = _OWNER + rb"\.%s\b(?!\s*=[^=])", _OWNER + rb"\.%s\s*=[^=]"
+"""Patterns of reads of an attribute, and of assignments to it, with the name of the object."""
 _MAKING = frozenset(
     "__init__ __new__ __post_init__ __attrs_post_init__ __attrs_pre_init__ __init_subclass__ "
     "__set_name__ __class_getitem__".split()
@@ -73,6 +76,9 @@ _NAMESPACES = frozenset({"types.SimpleNamespace", "argparse.Namespace"})
 """Classes whose objects have the keyword arguments of their constructor as attributes."""
 _GENERIC = frozenset({"singledispatch", "singledispatchmethod"})
 """Decorators of functions that have an implementation for each type."""
+
+_OF_DATA = frozenset((v.MAPPING, v.TUPLE, v.ELEMENTS, v.LITERAL))
+"""Kinds of values that are objects of the builtin types."""
 
 _Target: TypeAlias = tuple[str, str, int]
 """A function or class: its kind as a value, its module and its scope."""
@@ -575,11 +581,49 @@ class Callers:
             for match in pattern.finditer(data):
                 row = data.count(b"\n", 0, match.start()) + 1
                 inner = scope_at(reader, row)
-                if (path, inner) != (summary.filename, index):
-                    found.append(Caller(path, inner, (), row, is_certain=row in proven))
+                if (path, inner) == (summary.filename, index):
+                    continue
+                is_own = self._has_property(match["owner"], reader, inner, (summary, index))
+                if is_own is not False:
+                    is_certain = row in proven or bool(is_own)
+                    found.append(Caller(path, inner, (), row, is_certain=is_certain))
                 if len(found) >= _MOST_CALLERS:
                     return found
         return found
+
+    def _has_property(
+        self,
+        written: bytes | None,
+        reader: ModuleSummary,
+        scope: int,
+        method: tuple[ModuleSummary, int],
+    ) -> bool | None:
+        """Return whether an object has a property of a class, None if this is not known.
+
+        Args:
+            written: The dotted name of the object, None for another expression.
+            reader: The module that reads the property.
+            scope: The function that reads it.
+            method: The module and the scope of the property's method.
+        """
+        summary, index = method
+        owner = summary.scopes[index].parent
+        if written is None or not owner:
+            return None
+        name = written.decode()
+        root = name.partition(".")[0]
+        bound = reader.scopes[reader.binding(root, scope)].bindings.get(root, ())
+        values = self.inference.infer(read_dotted(name), Place(reader.filename, scope, END))
+        own = v.ScopeValue(v.CLASS, summary.filename, owner)
+        ancestry = self.inference.classes.ancestry
+        if any(x.kind == v.OBJECT and own in ancestry(x.path, x.scope) for x in values):
+            return True
+        if len(bound) != 1 or not values:
+            return None
+        # An object of a base of the class may be one of the class.
+        above = {one._replace(kind=v.OBJECT) for one in ancestry(*own[1:]) if one.kind == v.CLASS}
+        others = all(x.kind in _OF_DATA or (x.kind == v.OBJECT and x not in above) for x in values)
+        return False if others else None
 
     def _reading(
         self, reader: ModuleSummary, summary: ModuleSummary, index: int, name: str

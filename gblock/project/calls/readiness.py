@@ -25,7 +25,9 @@ from gblock.project.reading.expressions import (
     Expr,
     NameExpr,
     dotted,
+    is_passed,
     last_name,
+    owner_of,
     passed,
     same,
 )
@@ -66,9 +68,25 @@ class Readiness:
             return True
         if blocker.kind != "waits" or call.node != "call":
             return False
-        if self._is_of_another(blocker, call, place) or self.refusals.contain(call.row, place.path):
+        if self._is_of_another(blocker, call, place):
+            return True
+        if self.refusals.contain(call.row, place.path) and not self._says(blocker, call, place):
             return True
         return self._is_tested(blocker, call, place, summary) or self._is_called_back(call, summary)
+
+    def _says(self, blocker: Blocker, call: Call, place: Place) -> bool:
+        """Return whether a call's own flags say that it waits, such as ``flock(fd, LOCK_EX)``.
+
+        That an error is handled says nothing then: a timeout of the object may raise it.
+        """
+        flagged = [one for one in blocker.unless if one.flags]
+        return bool(flagged and not blocker.unless_called) and all(
+            not is_passed(call.expression, one.position, one.keyword)
+            or v.informative(
+                self.inference.infer(passed(call.expression, one.position, one.keyword), place)
+            )
+            for one in flagged
+        )
 
     # -- objects that never wait
 
@@ -159,15 +177,27 @@ class Readiness:
             receiver = call.expression
         owners = self._names_of(receiver, place, summary)
         found = [
-            (index, binding)
+            self.inference.bound(binding, summary.filename)
             for index, name in owners
             for binding in summary.scopes[index].attributes.get((name, condition.attribute), ())
         ]
+        found += self._options(condition.attribute, owners, summary)
         return bool(found) and all(
             values
             and all(x.kind == v.LITERAL and _is_any(x.value, condition.values) for x in values)
-            for values in (self.inference.bound(binding, summary.filename) for _, binding in found)
+            for values in found
         )
+
+    def _options(
+        self, name: str, owners: list[tuple[int, str]], summary: ModuleSummary
+    ) -> Iterator[v.Values]:
+        """Yield the values of an option of an object: ``socket.setsockopt(zmq.RCVTIMEO, 0)``."""
+        by_name = self.inference.calling.calls_by_name(summary.filename)
+        for call in by_name.get("setsockopt", ()):
+            option, value = passed(call.expression, 0, None), passed(call.expression, 1, None)
+            owner = owner_of(call.expression.callee)
+            if last_name(option) == name and (call.scope, dotted(owner)) in owners:
+                yield self.inference.infer(value, Place(summary.filename, call.scope, call.path))
 
     def _is_of_another(self, blocker: Blocker, call: Call, place: Place) -> bool:
         """Return whether a call's argument is the descriptor of an object that never waits."""

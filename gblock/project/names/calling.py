@@ -17,6 +17,7 @@ from gblock.project.reading.expressions import (
     NAME,
     SEQUENCE,
     STAR,
+    SUBSCRIPT,
     TUPLE,
     CallExpr,
     Expr,
@@ -248,7 +249,7 @@ class Calling:
             found = self._getters[path] = {}
             for index, scope in enumerate(self.inference.modules.summary(path).scopes):
                 for returned in scope.returns if scope.kind == "function" else ():
-                    for part in choices(returned.value):
+                    for part in _parts(returned.value):
                         names = {last_name(part)}
                         if part is not None and part.tag == NAME:
                             bound = scope.bindings.get(part.identifier, ())
@@ -581,6 +582,26 @@ class Calling:
                     ]
                     found.setdefault(original, []).extend(plain)
         return found
+
+
+def _parts(returned: Expr) -> Iterator[Expr]:
+    """Yield what a function may return: each choice, and each value of a table that it displays.
+
+    ``return place if kind else pay``, ``return {"place": place}.get(kind, pay)``
+    """
+    for part in choices(returned):
+        table, others = part, tuple[Expr, ...]()
+        if part is not None and part.tag == CALL and last_name(part.callee) == "get":
+            table, others = owner_of(part.callee), part.positional[1:]
+        elif part is not None and part.tag == SUBSCRIPT:
+            table = part.base
+        if table is part or table is None or table.tag not in (MAPPING, SEQUENCE, TUPLE):
+            yield part
+        elif table.tag == MAPPING:
+            yield from (value for _, value in table.items)
+            yield from others
+        else:
+            yield from table.elements
 
 
 def _written_out(summary: ModuleSummary, call: Call) -> Call:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from gblock.project.names import values as v
 from gblock.project.names.places import Place
 from gblock.project.processes.patching import PATCHED, Patch
 from gblock.project.reading import bindings as kinds
@@ -497,13 +498,27 @@ class _Run:
             self._made(call, summary)
         for module in self.order.loaded.by(call, summary.filename, self.process):
             self._import_other(module, None, place)
-        function = self._function(callee, summary, call.scope)
-        if function is None or function in self._done or len(self._chain) > _DEEPEST:
-            return
-        self._done.add(function)
-        self._chain.append(place)
-        self._body(self.modules.summary(function[0]), function[1])
-        self._chain.pop()
+        for function in self._run_by(call, summary):
+            if function in self._done or len(self._chain) > _DEEPEST:
+                continue
+            self._done.add(function)
+            self._chain.append(place)
+            self._body(self.modules.summary(function[0]), function[1])
+            self._chain.pop()
+
+    def _run_by(self, call: Call, summary: ModuleSummary) -> list[tuple[str, int]]:
+        """Return the function, or the constructors, that a call runs."""
+        callee, inference = call.expression.callee, self.order.inference
+        if last_name(callee) == "__init__":
+            place = Place(summary.filename, call.scope, call.path)
+            values = inference.infer(callee, place)
+        else:
+            found = self._function(callee, summary, call.scope)
+            if found is None or self.modules.summary(found[0]).scopes[found[1]].kind != "class":
+                return [found] if found is not None else []
+            made = v.ScopeValue(v.OBJECT, *found)
+            values = inference.classes.attribute(made, "__init__")
+        return sorted((one.path, one.scope) for one in values if one.kind == v.FUNCTION)
 
     def _import_by_name(self, arguments: tuple[Expr, ...], place: tuple[str, int]) -> None:
         if arguments and arguments[0] is not None and arguments[0].tag == tags.CONSTANT:
@@ -516,8 +531,10 @@ class _Run:
                     self._import_own(target, None, place, written.count("."))
 
     def _made(self, call: Call, summary: ModuleSummary) -> None:
-        """Record an object that is made early: ``lock = threading.Lock()``."""
-        if summary.scopes[call.scope].kind not in ("module", "class"):
+        """Record an object that is made early and kept: ``lock = threading.Lock()``."""
+        if summary.scopes[call.scope].kind not in ("module", "class") and not _is_kept(
+            summary, call
+        ):
             return
         where = Place(summary.filename, call.scope, call.path)
         callee = call.expression.callee
@@ -538,7 +555,7 @@ class _Run:
     def _function(
         self, callee: Expr, summary: ModuleSummary, scope: int, depth: int = 0
     ) -> tuple[str, int] | None:
-        """Return the project function that a plain name, or a module's attribute, means."""
+        """Return the project's function or class that a plain name, or an attribute, means."""
         name = dotted(callee)
         if name is None or depth > 5:
             return None
@@ -550,8 +567,7 @@ class _Run:
             scope = entry.parent
         for binding in reversed(summary.scopes[scope].bindings.get(head, ())):
             if binding.kind == kinds.DEFINED and not rest:
-                is_function = summary.scopes[binding.value].kind == "function"
-                return (summary.filename, binding.value) if is_function else None
+                return (summary.filename, binding.value)
             if binding.kind != kinds.IMPORTED:
                 return None
             module, inner, level = binding.value
@@ -569,6 +585,15 @@ class _Run:
                 return None
             return self._function(NameExpr(tags.NAME, last), found, 0, depth + 1)
         return None
+
+
+def _is_kept(summary: ModuleSummary, call: Call) -> bool:
+    """Return whether a function sets an attribute to what a call makes: ``self.lock = Lock()``."""
+    return any(
+        one.path == call.path and one.value == call.expression
+        for bindings in summary.scopes[call.scope].attributes.values()
+        for one in bindings
+    )
 
 
 def _is_given_up(summary: ModuleSummary, call: Call) -> bool:
