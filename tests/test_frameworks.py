@@ -1061,6 +1061,48 @@ APPLICATIONS = {
             """,
         },
     ),
+    "connexion relative resolver": (
+        "request",
+        "",
+        """
+        import connexion
+        app = connexion.FlaskApp(__name__)
+        app.add_api("openapi.yaml", resolver=connexion.resolver.RelativeResolver("api.orders"))
+        """,
+        {
+            "api/orders.py": """
+            import os
+            def post(): CALL
+            """,
+            "openapi.yaml": """
+            paths:
+              /orders:
+                post:
+                  operationId: post
+            """,
+        },
+    ),
+    "connexion resolver by paths": (
+        "request",
+        "",
+        """
+        import connexion
+        from connexion.resolver import RestyResolver
+        app = connexion.FlaskApp(__name__)
+        app.add_api("openapi.yaml", resolver=RestyResolver("api"))
+        """,
+        {
+            "api/orders.py": """
+            import os
+            def search(): CALL
+            """,
+            "openapi.yaml": """
+            paths:
+              /orders:
+                get: {}
+            """,
+        },
+    ),
     "pywsgi handler": (
         "request",
         "",

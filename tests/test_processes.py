@@ -202,6 +202,35 @@ def test_a_specification_that_code_names_leads_to_its_handlers(project, written,
     assert is_named == ("members.py" in found)
 
 
+@pytest.mark.parametrize(
+    ("resolver", "operation"),
+    [
+        ("RestyResolver('api')", ""),
+        ("RelativeResolver('api.members')", "operationId: find"),
+        ("RelativeResolver('api')", "operationId: members.find"),
+    ],
+)
+def test_a_resolver_leads_to_the_handlers(project, resolver, operation):
+    server = "import connexion\nfrom connexion.resolver import *\napp = connexion.App(1)\n"
+    server += f"app.add_api('openapi.yaml', resolver={resolver})\napp.run(server='gevent')\n"
+    processes = project(
+        {
+            "Procfile": "web: python server.py\n",
+            "server.py": server,
+            "openapi.yaml": f"paths: {{/members: {{get: {{{operation}}}}}}}\n",
+            "api/__init__.py": "",
+            "api/members.py": "def search(): ...\ndef find(): ...\n",
+            "api/teams.py": "def search(): ...\n",
+            "idle/teams.py": "def search(): ...\n",
+        }
+    )
+
+    (process,) = processes.all()
+    found = {str(Path(one).relative_to(processes.root)) for one in processes.modules_of(process)}
+    assert "api/members.py" in found
+    assert "idle/teams.py" not in found
+
+
 @pytest.mark.parametrize(("package", "has_demo"), [("lib.base", True), ("base", False)])
 def test_a_module_of_a_package_without_init_has_a_demo(project, package, has_demo):
     library = f"from gevent.lock import Semaphore\nfrom {package} import Base\n"

@@ -43,6 +43,8 @@ class NamedBy(Table, frozen=True):
     """The key whose value names a function, with its module or without."""
     modules: tuple[str, ...] = ()
     """Keys whose values name modules."""
+    within: tuple[Argument, ...] = ()
+    """Functions whose argument names the module of functions that the files name without one."""
 
 
 class Elsewhere(CallArgument, frozen=True, kw_only=True):
@@ -142,7 +144,7 @@ class Entry(Table, frozen=True):
     files: tuple[str, ...] = ()
     """Patterns of paths below the project's directory."""
     functions: tuple[str, ...] = ()
-    """Names of functions in these files; all code of the files if empty."""
+    """Names of functions in these files, or `within` modules; all code of the files if empty."""
     objects: tuple[Argument, ...] = ()
     """Functions that take an object whose methods are entry points."""
     assigned: tuple[str, ...] = ()
@@ -156,6 +158,8 @@ class Entry(Table, frozen=True):
     returns, the methods of an object."""
     named_by: NamedBy | None = None
     """Files in other formats that name functions."""
+    within: tuple[Argument, ...] = ()
+    """Functions whose argument names a module or package: its `functions` are entry points."""
     run_by: tuple[Argument, ...] = ()
     """Functions whose argument names one of the `files`, without its ending: a call runs it."""
     only_in: tuple[str, ...] = ()

@@ -613,7 +613,9 @@ class Catalog:
         Raises:
             UserError: if an entry in one of the catalog's files is invalid.
         """
-        return tuple(one for one in self.entries if one.named_by is not None or one.run_by)
+        return tuple(
+            one for one in self.entries if one.named_by is not None or one.run_by or one.within
+        )
 
     @_OfLibraries
     def frameworks(self) -> tuple[tuple[Entry, frozenset[str]], ...]:

@@ -16,7 +16,7 @@ from gblock.catalog.entries import Argument, Entry, fits
 from gblock.project.calls.labels import Labels, of_call, of_decorator
 from gblock.project.calls.last_names import ByLastName
 from gblock.project.calls.registrars import handed_by
-from gblock.project.calls.registrations import Registrations, is_module, suits
+from gblock.project.calls.registrations import Registrations, suits
 from gblock.project.calls.ways import STARTUP
 from gblock.project.calls.workers import Application
 from gblock.project.names import values as v
@@ -33,7 +33,7 @@ from gblock.project.reading.expressions import (
     passed,
     without_arguments,
 )
-from gblock.project.reading.specifications import named_in
+from gblock.project.reading.specifications import is_inside, is_module, named_in
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
 
@@ -452,6 +452,12 @@ class Entries:
 
     def _given_to(self, argument: Argument) -> Iterable[v.ScopeValue]:
         """Yield the objects of the project's classes that a function is given."""
+        for given, place in self._arguments_of(argument):
+            values = self.inference.infer(given, place)
+            yield from sorted(x for x in values if x.kind == v.OBJECT or x.kind == v.CLASS)
+
+    def _arguments_of(self, argument: Argument) -> Iterator[tuple[Expr, Place]]:
+        """Yield an argument of each call of a function, and the place of the call."""
         name = argument.symbol.rpartition(".")[2]
         calling = self.inference.calling
         word = max(name.split("*"), key=len)
@@ -463,9 +469,7 @@ class Entries:
                 if not any(fits(symbol, argument.symbol) for symbol in symbols):
                     if symbols or "*" not in argument.symbol:
                         continue
-                given = passed(call.expression, argument.position, argument.keyword)
-                values = self.inference.infer(given, place)
-                yield from sorted(x for x in values if x.kind == v.OBJECT or x.kind == v.CLASS)
+                yield passed(call.expression, argument.position, argument.keyword), place
 
     # -- files of other formats
 
@@ -477,6 +481,30 @@ class Entries:
                     label = f"{entry.context} {scope.name}()"
                     yield Started(entry.context, entry.framework, label, True, entry)
                     break
+        for entry, packages in self._within:
+            if any(fnmatch.fnmatchcase(scope.name, one) for one in entry.functions):
+                if any(is_inside(summary.filename, package) for package in packages):
+                    label = f"{entry.context} {scope.name}()"
+                    yield Started(entry.context, entry.framework, label, True, entry)
+
+    @cached_property
+    def _within(self) -> list[tuple[Entry, set[str]]]:
+        """The entries of functions by their module, with the packages that code names."""
+        return [
+            (entry, set().union(*map(self._named_to, entry.within)))
+            for entry in self._all
+            if entry.within
+        ]
+
+    def _named_to(self, argument: Argument) -> set[str]:
+        """Return the dotted names that a function is given as texts."""
+        given = (self.inference.infer(*one) for one in self._arguments_of(argument))
+        return {
+            value.value
+            for values in given
+            for value in values
+            if value.kind == v.LITERAL and isinstance(value.value, str) and value.value
+        }
 
     @cached_property
     def _names(self) -> list[tuple[Entry, dict[str, set[str]]]]:
@@ -486,7 +514,12 @@ class Entries:
             if entry.named_by is not None and self._files is not None:
                 endings = entry.named_by.files
                 paths = [path for path in self._files() if path.endswith(endings)]
-                found.append((entry, named_in(paths, entry.named_by)))
+                names = named_in(paths, entry.named_by)
+                within = set().union(*map(self._named_to, entry.named_by.within))
+                for modules in names.values():
+                    if not modules:
+                        modules |= within
+                found.append((entry, names))
         return found
 
     def _ancestry(self, summary: ModuleSummary, index: int) -> set[str]:

@@ -8,7 +8,6 @@ that is passed and has a ``__call__`` method.
 from __future__ import annotations
 
 import fnmatch
-import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -33,6 +32,7 @@ from gblock.project.reading.expressions import (
     passed,
     read_dotted,
 )
+from gblock.project.reading.specifications import is_module
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 
 _MOST_FILES = 64
@@ -406,12 +406,6 @@ class Registrations:
                 symbols = self.inference.callees.called_symbols(call.expression.callee, place)
             if any(fits(symbol, argument.symbol) for symbol in symbols):
                 yield Registered(entry, call, method=_method(call, argument))
-
-
-def is_module(path: str, name: str) -> bool:
-    """Return whether a file is the module of a dotted name."""
-    stem = path.removesuffix(".py").removesuffix(f"{os.sep}__init__")
-    return stem.endswith(os.sep + name.replace(".", os.sep))
 
 
 def suits(symbols: set[str] | None, argument: Argument, entry: Entry) -> bool | None:

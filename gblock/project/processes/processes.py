@@ -35,7 +35,7 @@ from gblock.project.processes.starts import Starts
 from gblock.project.processes.surroundings import Surroundings
 from gblock.project.reading.import_graph import ImportGraph
 from gblock.project.reading.kept_imports import OF_SERVICE, REST, KeptImports
-from gblock.project.reading.specifications import named_in
+from gblock.project.reading.specifications import is_inside, named_in
 
 _APART = frozenset(
     ("setup.py", "asgi.py", "noxfile.py", "fabfile.py", "conftest.py", "wscript", "conf.py")
@@ -96,7 +96,11 @@ class Processes:
         named, known = surroundings.plugins(self.deployment), self._around.imports
         importing: set[str] = set()
         for entry in self.inference.catalog.entries_by_name:
-            for name, modules, files in (*self._specified(entry), *self._run_by_name(entry)):
+            for name, modules, files in (
+                *self._specified(entry),
+                *self._run_by_name(entry),
+                *self._within(entry),
+            ):
                 named[name] = sorted({*named.get(name, ()), *modules})
                 importing.update(files)
         self._kept = KeptImports(self.modules, named, REST)
@@ -135,10 +139,27 @@ class Processes:
         functions = {one.symbol.rpartition(".")[2] for one in entry.run_by}
         naming = [path for one in functions for path in self.modules.mentioning(one, whole=True)]
         for path in self.modules.files if naming else ():
-            relative = os.path.relpath(path, self.modules.root).replace(os.sep, "/")
-            if entry.has_file(relative):
-                module = relative.removesuffix(".py").replace("/", ".")
+            relative = os.path.relpath(path, self.modules.root)
+            if entry.has_file(relative.replace(os.sep, "/")):
+                module = _dotted(relative)
                 yield module.rpartition(".")[2], (module,), naming
+
+    def _within(self, entry: Entry) -> Iterator[_Named]:
+        """Yield the modules of the packages that code gives to functions of an entry's framework.
+
+        ``RestyResolver("api")``
+        """
+        named_by = entry.named_by.within if entry.named_by is not None else ()
+        for function in sorted(
+            {one.symbol.rpartition(".")[2] for one in (*entry.within, *named_by)}
+        ):
+            naming = self.modules.mentioning(function, whole=True)
+            given = re.compile(rb"\b%s\(\s*[\"']([\w.]+)[\"']" % function.encode())
+            texts = (given.findall(self.modules.data(path)) for path in naming)
+            for package in sorted({one.decode() for found in texts for one in found}):
+                inside = (path for path in self.modules.files if is_inside(path, package))
+                modules = [_dotted(os.path.relpath(path, self.modules.root)) for path in inside]
+                yield package, modules, naming
 
     @property
     def notes(self) -> list[Note]:
@@ -448,3 +469,8 @@ class Processes:
             if process.is_by_file and process.runs_on_gevent == NO
             for path in process.entries
         )
+
+
+def _dotted(relative: str) -> str:
+    """Return the dotted name of a module by its path in the project."""
+    return relative.removesuffix(".py").replace(os.sep, ".")

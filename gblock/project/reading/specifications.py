@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 
@@ -27,6 +28,18 @@ def named_in(paths: Iterable[str], named_by: NamedBy) -> dict[str, set[str]]:
             module, _, function = name.rpartition(".")
             found.setdefault(function, set()).update([module] if module else modules)
     return found
+
+
+def is_module(path: str, name: str) -> bool:
+    """Return whether a file is the module of a dotted name."""
+    stem = path.removesuffix(".py").removesuffix(f"{os.sep}__init__")
+    return stem.endswith(os.sep + name.replace(".", os.sep))
+
+
+def is_inside(path: str, name: str) -> bool:
+    """Return whether a file is the module of a dotted name, or one of a package's modules."""
+    directory = os.sep + name.replace(".", os.sep) + os.sep
+    return is_module(path, name) or directory in path
 
 
 def _values(key: str, data: bytes) -> set[str]:
