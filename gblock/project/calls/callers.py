@@ -657,12 +657,28 @@ class Callers:
 
     def _by_computed_name(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return the calls of a method whose name is computed: ``getattr(self, name)(order)``."""
+        owners = self._owners(summary, index)
+        return self._callers_in(self._looked_up.calls(summary, index, owners))
+
+    def given_by_name(
+        self, summary: ModuleSummary, index: int
+    ) -> Iterator[tuple[Call, Place, int, Expr]]:
+        """Yield the calls that take a method by a computed name: ``spawn(getattr(self, name))``.
+
+        Yields:
+            A call, its place, and the position and the expression of the argument.
+        """
+        if summary.scopes[summary.scopes[index].parent].kind == "class":
+            yield from self._looked_up.given(summary, index, self._owners(summary, index))
+
+    def _owners(self, summary: ModuleSummary, index: int) -> list[tuple[str, int]]:
+        """Return the class of a method, and those through which the method may be called."""
         methods = self._methods(summary, index) if summary.scopes[index].parent else ()
-        owners = dict.fromkeys(
+        owners = (
             (path, self.modules.summary(path).scopes[method].parent)
             for _, path, method in sorted(methods)
         )
-        return self._callers_in(self._looked_up.calls(summary, index, list(owners)))
+        return list(dict.fromkeys(owners))
 
     def _through_base(self, summary: ModuleSummary, index: int) -> list[Caller]:
         """Return such calls of an object that is only known to be of a base of the class."""
@@ -757,7 +773,7 @@ class Callers:
         outer = scope.parent
         if outer == 0:
             return []
-        while summary.scopes[outer].kind == "function" and summary.scopes[outer].parent > 0:
+        while summary.scopes[summary.scopes[outer].parent].kind == "function":
             outer = summary.scopes[outer].parent
         decorator = summary.scopes[outer]
         if decorator.kind != "function":

@@ -232,7 +232,7 @@ class Handovers:
         """Yield the paths that begin where the method of an unknown object is handed over.
 
         ``pool.submit(plugin.lookup, order)`` may run a method with the name ``lookup``, as a call
-        of ``plugin.lookup(order)`` may.
+        of ``plugin.lookup(order)`` may; ``spawn(getattr(self, name))`` may run any.
         """
         summary, doubted = self.modules.summary(visit.path), visit._replace(is_certain=False)
         taking = self.inference.calling.possible_handovers(visit.path, visit.scope)
@@ -243,9 +243,10 @@ class Handovers:
             and one[3].tag == tags.ATTRIBUTE
             and self._is_unknown(one[3], one[1])
         ]
-        if not unknown or not self._callers.is_known_by_name(summary, visit.scope):
-            return
-        for call, place, position, argument in unknown:
+        if unknown and not self._callers.is_known_by_name(summary, visit.scope):
+            unknown = []
+        computed = self._callers.given_by_name(summary, visit.scope)
+        for call, place, position, argument in (*unknown, *computed):
             handover = self._offloading.handover(call, place)
             if handover is not None and handover.argument is not argument:
                 continue  # it is an argument of what runs

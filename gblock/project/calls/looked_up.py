@@ -23,13 +23,16 @@ from gblock.project.reading.expressions import (
 )
 from gblock.project.reading.summary import Call, ModuleSummary
 
-_TAKING = ("getattr", "globals", "vars")
+_TAKING = ("getattr", "__getattribute__", "globals", "vars")
 """Functions that give something under a computed name."""
 _TESTS = ("hasattr", "getattr")
 """Functions that find out whether a function has an attribute."""
 
 _Taken = tuple[Call, Place, CallExpr]
 """A call of what a ``getattr`` gives, its place, and the ``getattr``."""
+_Given = tuple[Call, Place, int, CallExpr]
+"""A call that takes what a ``getattr`` gives, its place, the position of the argument, and the
+``getattr``."""
 _Class = tuple[str, int]
 """The module and the scope of a class."""
 
@@ -47,6 +50,7 @@ class LookedUp:
         self.modules = inference.modules
         self._composed = composed
         self._taking: dict[str, list[_Taken]] = {}
+        self._giving: dict[str, list[_Given]] = {}
 
     def calls(
         self, summary: ModuleSummary, index: int, owners: Sequence[_Class]
@@ -80,6 +84,35 @@ class LookedUp:
                 if is_certain is not None:
                     yield path, call, is_certain
 
+    def given(
+        self, summary: ModuleSummary, index: int, owners: Sequence[_Class]
+    ) -> Iterator[tuple[Call, Place, int, Expr]]:
+        """Yield the calls that take a method by a computed name: ``spawn(getattr(self, name))``.
+
+        Args:
+            summary: The module.
+            index: The method.
+            owners: Its class, and those through which it may be called.
+
+        Yields:
+            A call, its place, and the position and the expression of the argument.
+        """
+        scope = summary.scopes[index]
+        if scope.name.startswith("_") or not self._files:
+            return
+        bases = self._bases(summary, index)
+        for path in self._naming([*owners, *bases]):
+            if path not in self._files:
+                continue
+            for call, place, position, taken in self._given_in(path):
+                values = self.inference.infer(taken.positional[0], place)
+                if any(
+                    self._is_of(x, owners) or (x.kind == v.OBJECT and (x.path, x.scope) in bases)
+                    for x in values
+                ):
+                    if self._spells(taken, scope.name, place) is not None:
+                        yield call, place, position, call.expression.positional[position]
+
     def through_bases(self, summary: ModuleSummary, index: int) -> Iterator[tuple[str, Call, bool]]:
         """Yield the calls that may run a method of an object that is only known to be of a base.
 
@@ -89,8 +122,7 @@ class LookedUp:
         scope = summary.scopes[index]
         if scope.name.startswith("_") or not self._files:
             return
-        above = self.inference.classes.ancestry(summary.filename, scope.parent)[1:]
-        bases = [(base.path, base.scope) for base in above if base.kind == v.CLASS]
+        bases = self._bases(summary, index)
         for path, call, place, taken in self._taken(self._naming(bases), summary, index):
             values = self.inference.infer(taken.positional[0], place)
             heads = [
@@ -103,6 +135,11 @@ class LookedUp:
                 is_certain = self._spells(taken, scope.name, place, collected=own)
                 if is_certain is not None:
                     yield path, call, is_certain
+
+    def _bases(self, summary: ModuleSummary, index: int) -> list[_Class]:
+        """Return the classes from which the class of a method derives."""
+        above = self.inference.classes.ancestry(summary.filename, summary.scopes[index].parent)[1:]
+        return [(base.path, base.scope) for base in above if base.kind == v.CLASS]
 
     def _naming(self, classes: Sequence[_Class]) -> dict[str, None]:
         """Return the files that mention some classes, or objects of them."""
@@ -173,6 +210,19 @@ class LookedUp:
                     found += [(call, place, taken) for taken in self._takers(call, place)]
         return found
 
+    def _given_in(self, path: str) -> list[_Given]:
+        """Return the arguments of a file's calls that a ``getattr`` of a computed name gives."""
+        found = self._giving.get(path)
+        if found is None:
+            found = self._giving[path] = []
+            for call in self.modules.summary(path).calls:
+                if call.node == "call":
+                    place = Place(path, call.scope, call.path)
+                    for position, one in enumerate(call.expression.positional):
+                        taken = self._taken_by(one, place)
+                        found += [(call, place, position, each) for each in taken]
+        return found
+
     @cached_property
     def _files(self) -> frozenset[str]:
         """The files that may look something up."""
@@ -182,22 +232,46 @@ class LookedUp:
     def _takers(self, call: Call, place: Place) -> Iterator[CallExpr]:
         """Yield the calls of ``getattr`` with a computed name whose result may be called.
 
-        ``globals()[name]`` and ``vars(views).get(name)`` are written as such a call.
+        ``globals()[name]`` and ``vars(views).get(name)`` are written as such a call. A function of
+        the project may call what it is given: ``self.safely(getattr(self, name), order)``.
         """
         callee = call.expression.callee
-        written = [callee]
-        if callee is not None and callee.tag == tags.NAME:
-            found = self.inference.scope_of(callee.identifier, place)
-            bound = found[0].scopes[found[1]].bindings[callee.identifier] if found else ()
+        taken = [*self._taken_by(callee, place)]
+        given = [
+            one
+            for argument in call.expression.positional
+            for one in self._taken_by(argument, place)
+        ]
+        if given and any(x.kind == v.FUNCTION for x in self.inference.infer(callee, place)):
+            taken += given
+        yield from taken
+
+    def _taken_by(self, expression: Expr, place: Place) -> Iterator[CallExpr]:
+        """Yield the calls of ``getattr`` with a computed name that an expression stands for."""
+        written = [expression]
+        if expression is not None and expression.tag == tags.NAME:
+            found = self.inference.scope_of(expression.identifier, place)
+            bound = found[0].scopes[found[1]].bindings[expression.identifier] if found else ()
             written = [one.value for one in bound if one.kind == kinds.ASSIGNED]
         for one in written:
-            if one is not None and one.tag == tags.CALL and last_name(one.callee) == "getattr":
-                name = one.positional[1] if len(one.positional) > 1 else None
-                if name is not None and name.tag not in (tags.CONSTANT, tags.TEXT):
-                    yield one
-            taken = _out_of_namespace(one)
+            taken = _out_of_object(one) or _out_of_namespace(one)
             if taken is not None:
                 yield taken
+
+
+def _out_of_object(expression: Expr) -> CallExpr | None:
+    """Return what takes an attribute by a computed name, as a call of ``getattr``."""
+    if expression is None or expression.tag != tags.CALL:
+        return None
+    given, owner = expression.positional, owner_of(expression.callee)
+    if last_name(expression.callee) == "__getattribute__" and owner is not None:
+        given = (owner, *given) if len(given) == 1 else given
+    elif last_name(expression.callee) != "getattr":
+        return None
+    name = given[1] if len(given) > 1 else None
+    if name is None or name.tag in (tags.CONSTANT, tags.TEXT):
+        return None
+    return call_of(None, given)
 
 
 def _out_of_namespace(expression: Expr) -> CallExpr | None:

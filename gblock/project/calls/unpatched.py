@@ -19,11 +19,17 @@ from gblock.outline import Outlines
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.sites import Site, Sites
+from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
+from gblock.project.names.places import Place
+from gblock.project.reading.expressions import CALL, last_name, owner_of
+from gblock.project.reading.summary import AnyCall
 from gblock.project.triage.triage import Triage
 from gblock.project.triage.vocabulary import Vocabulary
 
 _GEVENT = frozenset(["gevent"])
+_SOCKETS = ("gevent.socket.", "gevent.ssl.")
+"""The prefixes of the dotted names of gevent's own sockets."""
 ORIGINALS = "gevent.monkey.saved."
 """The prefix of the dotted names of gevent's saved originals."""
 
@@ -52,6 +58,7 @@ class Unpatched:
         self._assumed = assumed
         self._sites: dict[bool, Sites] = {}
         self._found: dict[tuple[str, bool, bool], list[Site]] = {}
+        self._green: dict[tuple[str, int], bool] = {}
 
     @cached_property
     def triage(self) -> Triage:
@@ -102,8 +109,46 @@ class Unpatched:
                 known = self.triage.names(path)
                 names = None if known is None else known | self._captured
             found = self._sites[native_threads].of(path, names)
-            self._found[key] = [site for site in found if not site.native]
+            self._found[key] = [
+                site for site in found if not site.native and not self._is_green(site.call, path)
+            ]
         return self._found[key]
+
+    def _is_green(self, call: AnyCall, path: str) -> bool:
+        """Return whether a call is of an object whose class opens its connection with gevent.
+
+        ``class Mail(IMAP4)`` with a `_create_socket()` that calls ``gevent.socket``.
+        """
+        callee = call.expression.callee if call.node == "call" else call.expression
+        place = Place(path, call.scope, call.path)
+        owner = owner_of(callee)
+        values = self._inference.infer(callee, place) | self._inference.infer(owner, place)
+        if owner is not None and owner.tag == CALL and last_name(owner.callee) == "super":
+            around = self.modules.summary(path).class_around(call.scope)
+            values |= {v.ScopeValue(v.CLASS, path, around)} if around else v.NOTHING
+        return any(
+            self._opens_with_gevent(base.path, base.scope)
+            for one in values
+            if one.kind in (v.OBJECT, v.CLASS)
+            for base in self._inference.classes.ancestry(one.path, one.scope)
+            if base.kind == v.CLASS
+        )
+
+    def _opens_with_gevent(self, path: str, index: int) -> bool:
+        """Return whether a method of a class calls a function of gevent's sockets."""
+        key = (path, index)
+        if key not in self._green:
+            summary = self.modules.summary(path)
+            symbols = (
+                symbol
+                for call in (summary.calls if path in self.modules.mentioning("gevent") else ())
+                if call.node == "call" and summary.is_within(call.scope, index)
+                for symbol in self._inference.callees.called_symbols(
+                    call.expression.callee, Place(path, call.scope, call.path)
+                )
+            )
+            self._green[key] = any(symbol.startswith(_SOCKETS) for symbol in symbols)
+        return self._green[key]
 
     def of(self, path: str, *, native_threads: bool) -> list[Site]:
         """Return the calls of one file that wait and that no native thread runs.

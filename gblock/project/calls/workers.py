@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from gblock.catalog.entries import Entry, TaskWorker
 from gblock.project.processes import formats
+from gblock.project.processes.starts import makes_application
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.contents import content
@@ -92,12 +93,19 @@ class Workers:
         if (
             worker is None
             or not worker.on_gevent
-            or not any(p.is_server and p.is_gevent_service for p in self.processes.all())
+            or not any(map(self._serves, self.processes.all()))
         ):
             return False
         if framework not in self._known_default:
             self._known_default[framework] = not self._mentions_gevent(worker)
         return self._known_default[framework]
+
+    def _serves(self, process: Process) -> bool:
+        """Return whether a process on gevent is a server, or has a module that one runs."""
+        return process.is_gevent_service and (
+            process.is_server
+            or any(makes_application(self.modules.data(path)) for path in process.entries)
+        )
 
     def _mentions_gevent(self, worker: TaskWorker) -> bool:
         """Return whether a file that mentions a framework mentions gevent, or its pool."""

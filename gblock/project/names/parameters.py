@@ -93,17 +93,20 @@ class Parameters:
         if v.declares(declared) and not is_broad:
             return declared
         calls = self._calls(summary, index, receiver)
+        wrapping = self._wrapping(summary, index) if scope.decorators else []
         if kind == "*":
-            return self._collected(calls, position)
+            own = [(call, place, _added(call, around)) for call, place, around in wrapping]
+            return self._collected([*calls, *own], position)
         if kind == "**":
-            packed = self._collected_by_name(calls, {one.name for one in scope.parameters})
+            own = [(call, place, 0) for call, place, _ in wrapping]
+            named = {one.name for one in scope.parameters}
+            packed = self._collected_by_name([*calls, *own], named)
             if _is_method(summary, index) and scope.name == "__init__" and not v.declares(packed):
                 packed |= self._constructed(path, scope.parent, None, name)
             return packed
         kept = {one for one in declared if not is_broad or one.kind != v.INSTANCE}
         found = {*self.inference.infer(default, outside)}
         found |= NOTHING if is_broad else kept
-        wrapping = self._wrapping(summary, index) if scope.decorators else []
         added = max((_added(call, around) for call, _, around in wrapping), default=0)
         for call, place, _ in wrapping:
             found |= self.given(call.expression, position, name, place)

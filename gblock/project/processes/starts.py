@@ -54,6 +54,11 @@ _USUAL = ("wsgi.py", "app.py")
 _SETTINGS = re.compile(rb"^(?:bind|workers|worker_connections|timeout|accesslog)\b", re.MULTILINE)
 
 
+def makes_application(data: bytes) -> bool:
+    """Return whether a module makes a WSGI application that a server may run."""
+    return _APPLICATION.search(data) is not None
+
+
 class Starts:
     """Finds every start of a process.
 
