@@ -896,7 +896,7 @@ def test_the_built_in_entries_are_sorted_and_complete():
     for one in entries:
         assert one.context in CONTEXTS
         ways = (one.decorators, one.arguments, one.bases, one.methods, one.parameters, one.files)
-        others = (one.objects, one.named_by, one.assigned, one.marks, one.settings)
+        others = (one.objects, one.named_by, one.assigned, one.marks, one.settings, one.within)
         assert any(ways) or any(others), one
 
 

@@ -569,6 +569,41 @@ def test_and_without_the_framework_it_has_none(tmp_path, form):
     assert {"request", "greenlet", "native-thread"}.isdisjoint(found[0])
 
 
+SHOPS = """
+class Base:
+    def handle(self, name): return TAKEN
+    @staticmethod
+    def safely(run): return run()
+class Shop(Base):
+    def place(self): return CALL
+class Other:
+    def place(self): return 1
+shops = {'a': Shop()}
+"""
+BY_NAME = {
+    "called": ("getattr(self, name)()", "request"),
+    "called by __getattribute__": ("self.__getattribute__(name)()", "request"),
+    "given to a function": ("Base.safely(getattr(self, name))", "request"),
+    "given by __getattribute__": ("Base.safely(self.__getattribute__(name))", "request"),
+    "given under a name": ("[run := getattr(self, name), Base.safely(run)]", "request"),
+    "spawned": ("gevent.spawn(getattr(self, name))", "greenlet"),
+    "given to the threadpool": (
+        "gevent.get_hub().threadpool.apply(getattr(self, name))",
+        "native-thread",
+    ),
+    "given to a package": ("unknown.run(getattr(self, name))", "unknown"),
+    "of another object": ("getattr(Other(), name)()", "unknown"),
+}
+
+
+@pytest.mark.parametrize("form", BY_NAME.values(), ids=BY_NAME)
+def test_a_method_is_taken_by_the_name_that_a_request_says(tmp_path, form):
+    taken, context = form
+    text = f"import gevent, unknown\n{FLASK}{KEY}{SHOPS.replace('TAKEN', taken)}{IDLE}"
+    text += USES["request"].format("return shops[key()].handle(key())")
+    assert [[context], ["unknown"]] == contexts(tmp_path, {"app.py": text})
+
+
 HANDLERS = f"{PLACE}def _kept(): return CALL\n"
 LOOKED_UP = {
     "a text of werkzeug": (

@@ -26,6 +26,7 @@ from gblock.project.reading.expressions import (
     same,
 )
 
+GIVING = "def d(g):\n    def w(*a, **k): return g({})\n    return w\n"
 HEAD = "from confluent_kafka import Producer, Consumer\nimport typing\n"
 FLUSH = "confluent_kafka.Producer.flush"
 
@@ -522,6 +523,12 @@ def called(tmp_path, text, **files):
         "class A:\n    pass\nA.x = Producer({})\nA().x.flush()",
         "def f():\n    def g(): return Producer({})\n    return g\nf()().flush()",
         "T = typing.TypeVar('T', bound=Producer)\ndef f(x: T): x.flush()",
+        f"{GIVING.format('**k, x=Producer({{}})')}@d\ndef f(**k): k['x'].flush()",
+        f"{GIVING.format('**k, x=Producer({{}})')}@d\ndef f(x): x.flush()",
+        f"{GIVING.format('Producer({{}}), *a')}@d\ndef f(*a): a[0].flush()",
+        "class A:\n    @staticmethod\n    def d(y):\n        def e(g):\n"
+        "            def w(**k): return g(x=Producer({}), **k)\n            return w\n"
+        "        return e\n@A.d(1)\ndef f(**k): k['x'].flush()",
         "N = typing.NewType('N', Producer)\ndef f(x: N): x.flush()",
         "def f(x: typing.Callable[..., Producer]): x(1).flush()",
         "def f(*x: Producer): x[0].flush()",

@@ -162,6 +162,20 @@ UNKNOWN_WORKERS = [
     ("dramatiq", {"Procfile": SERVED}, OTHER),
     ("celery", {"Procfile": "web: gunicorn -k gevent $APP\n"}, OTHER),
     ("celery", {"Procfile": ""}, TASK),
+    (
+        "celery",
+        {
+            "wsgi.py": "from gevent import monkey; monkey.patch_all()\n"
+            "from django.core.wsgi import get_wsgi_application\nimport shop\n"
+            "application = get_wsgi_application()\n"
+        },
+        OTHER,
+    ),
+    (
+        "celery",
+        {"run.py": "from gevent import monkey; monkey.patch_all()\nimport shop\nshop.serve()\n"},
+        TASK,
+    ),
     ("celery", {"Procfile": SERVED, "ops/values.yaml": "args: [-P, gevent]\n"}, TASK),
     ("celery", {"Procfile": SERVED, "ops/values.yaml": "pool: gevent\n"}, TASK),
     ("celery", {"Procfile": SERVED, "ops/values.yaml": "class: gevent\n"}, OTHER),

@@ -424,9 +424,9 @@ class _Sorted:
     def weigh(self, inspection: Inspection) -> None:
         """Give what is reported of an absent patch the severity of the calls under it.
 
-        A partial patch is at least a warning if any call is under it. Where nothing waits in what
-        is left as it was, that is a note. A run that does not look for such calls, or not in the
-        whole project, changes nothing.
+        A partial patch is at least a warning if any call is under it, and an absent one if the
+        process serves requests and imports a package that may wait. Where nothing waits, that is a
+        note. A run that does not look for such calls, or not in the whole project, changes nothing.
         """
         from gblock.rules import OF_PATCHING, OF_UNPATCHED
 
@@ -440,10 +440,10 @@ class _Sorted:
                 under[one.cause] = max(one.severity, under.get(one.cause, one.severity))
         for number, one in enumerate(self.reported):
             if one.code in OF_PATCHING:
-                partial = one.code == OF_PATCHING[1] and (one.cause in under or one.symbol)
+                partial = one.code == OF_PATCHING[1] and one.cause in under
                 severity = max(
                     under.get(one.cause, Severity.NOTE),
-                    Severity.WARNING if partial else Severity.NOTE,
+                    Severity.WARNING if partial or one.symbol else Severity.NOTE,
                 )
                 self.reported[number] = one._replace(severity=severity)
 

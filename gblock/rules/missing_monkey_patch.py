@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 
 from gblock.diagnostics import Severity
 from gblock.project.processes.patching import PATCHED
+from gblock.project.reading.bindings import ImportBinding
 from gblock.project.reading.positions import statements
 from gblock.project.remarks.places import pointed_at
 from gblock.project.remarks.remark import Remark
@@ -33,6 +35,8 @@ class Missing(NamedTuple):
     """The evidence that they run on gevent."""
     begins: tuple[str, int]
     """The place at which one change patches them; the calls under it name the same."""
+    through: str
+    """A package that a process imports which serves requests, and that may wait; or empty."""
 
 
 class MissingMonkeyPatch(ProcessRule):
@@ -42,7 +46,9 @@ class MissingMonkeyPatch(ProcessRule):
 
     Reports the file in which such a process begins, once. The calls that block in it are places of
     the same cause: `unpatched-call` reports each of them. Where no such call is known to run, this
-    is a note.
+    is a note; if the process serves requests and imports a package that is neither one of the
+    frameworks that gblock knows nor of the standard library, it is a warning, since that package
+    may wait.
 
     ## Why it blocks the hub
 
@@ -83,6 +89,12 @@ class MissingMonkeyPatch(ProcessRule):
             if __name__ == "__main__":
                 gevent.sleep(1)
             """,
+        "a server that imports nothing else": """
+            from flask import Flask
+            from gevent.pywsgi import WSGIServer
+
+            WSGIServer(("", 8000), Flask(__name__)).serve_forever()
+            """,
     }
     INVALID = {
         "a call waits in the standard library": """
@@ -94,6 +106,19 @@ class MissingMonkeyPatch(ProcessRule):
 
             if __name__ == "__main__":
                 gevent.spawn(fetch).join()
+            """,
+        "a server imports a package that may wait": """
+            import articles_client
+            from flask import Flask
+            from gevent.pywsgi import WSGIServer  # expect: missing-monkey-patch
+
+            app = Flask(__name__)
+
+            @app.route("/")
+            def index():
+                return articles_client.fetch()
+
+            WSGIServer(("", 8000), app).serve_forever()
             """,
     }
 
@@ -113,7 +138,9 @@ class MissingMonkeyPatch(ProcessRule):
                 row = processes.modules.data(path).count(b"\n", 0, match.start()) + 1
             span, statement = pointed_at(processes.modules, path, row, "gevent")
             names = tuple(dict.fromkeys(process.name for process in beginning))
-            yield Remark(path, span, Missing(names, beginning[0].why, (path, first)), statement)
+            through = min(filter(None, (_imported(service, p) for p in beginning)), default="")
+            facts = Missing(names, beginning[0].why, (path, first), through)
+            yield Remark(path, span, facts, statement)
 
     @classmethod
     def worded(cls, remark: Remark, name_of: Callable[[str], str]) -> Wording:
@@ -123,10 +150,32 @@ class MissingMonkeyPatch(ProcessRule):
         more = f" and {len(others)} more" if others else ""
         verb = "run" if others else "runs"
         path, row = facts.begins
+        through = f" `{facts.through}` may wait there." if facts.through else ""
         return Wording(
             Severity.WARNING,
             f"`{first}`{more} {verb} on gevent and never monkey patch{'' if others else 'es'}",
             "Call `gevent.monkey.patch_all()` at the top of this module, before all other imports.",
-            f"It runs on gevent: {facts.why}. What waits in the standard library stops its hub.",
+            f"It runs on gevent: {facts.why}. What waits in the standard library stops its hub."
+            f"{through}",
+            symbol=facts.through or None,
             cause=f"patching:{name_of(path)}:{row}",
         )
+
+
+def _imported(service: Service, process: Process) -> str:
+    """Return the first package of a server that may wait, as far as the catalog knows; or empty."""
+    processes, modules = service.processes, service.modules
+    if not process.is_server and not any(map(processes.activity.serves, process.entries)):
+        return ""
+    frameworks = processes.inference.catalog.frameworks
+    known = frozenset({"gevent", *sys.stdlib_module_names}).union(*(x for _, x in frameworks))
+    packages = {
+        one.value.module.partition(".")[0]
+        for path in processes.modules_of(process)
+        for scope in modules.summary(path).scopes
+        for bindings in scope.bindings.values()
+        for one in bindings
+        if isinstance(one, ImportBinding) and not one.value.level
+        if modules.resolve(one.value.module, 0, path) is None
+    }
+    return min(packages - known, default="")

@@ -107,6 +107,23 @@ class UnpatchedCall(ProcessRule):
             if __name__ == "__main__":
                 gevent.wait()
             """,
+        "a class that opens its connection with gevent": """
+            import imaplib
+
+            from gevent import socket, spawn
+
+            class Mailbox(imaplib.IMAP4):
+                def _create_socket(self, timeout=None):
+                    return socket.create_connection((self.host, self.port))
+
+                def enter(self):
+                    super().login("shop", "secret")
+
+            if __name__ == "__main__":
+                mailbox = Mailbox("localhost")
+                spawn(mailbox.enter).join()
+                mailbox.login("shop", "secret")
+            """,
         "in a native thread": """
             import threading
             import time
@@ -146,6 +163,18 @@ class UnpatchedCall(ProcessRule):
             if __name__ == "__main__":
                 time.sleep(1)
                 subprocess.run(["sync"])  # expect: unpatched-call
+            """,
+        "a class of its own opens the connection": """
+            import imaplib
+
+            from gevent import socket, spawn  # expect: missing-monkey-patch
+
+            class Mailbox(imaplib.IMAP4):
+                def ask(self):
+                    return socket
+
+            if __name__ == "__main__":
+                spawn(Mailbox("localhost").login, "shop", "secret").join()  # expect: unpatched-call
             """,
     }
 
