@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 else:
     from gblock.lean import NamedTuple
 
+_WEB = re.compile(rb"\b(?:WSGIServer|SocketIO)\(")
+"""What the file of a program contains that serves requests."""
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+gevent\b", re.MULTILINE)
 
 
@@ -165,7 +167,7 @@ class MissingMonkeyPatch(ProcessRule):
 def _imported(service: Service, process: Process) -> str:
     """Return the first package of a server that may wait, as far as the catalog knows; or empty."""
     processes, modules = service.processes, service.modules
-    if not process.is_server and not any(map(processes.activity.serves, process.entries)):
+    if not process.is_server and not any(_WEB.search(modules.data(x)) for x in process.entries):
         return ""
     frameworks = processes.inference.catalog.frameworks
     known = frozenset({"gevent", *sys.stdlib_module_names}).union(*(x for _, x in frameworks))
