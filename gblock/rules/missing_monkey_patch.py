@@ -24,7 +24,7 @@ else:
     from gblock.lean import NamedTuple
 
 _WEB = re.compile(rb"\b(?:WSGIServer|SocketIO)\(")
-"""What the file of a program contains that serves requests."""
+"""Calls in the file of a program that make a server of requests."""
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+gevent\b", re.MULTILINE)
 
 
