@@ -136,6 +136,11 @@ class BlockerRule(CallRule):
         """Report the loop of a comprehension."""
         self._look_at(node.iter, self.source.site(node.iter, "for"))
 
+    def visit_Subscript(self, node: cst.Subscript) -> None:
+        """Report a subscript, which calls ``__getitem__``, ``__setitem__`` or ``__delitem__``."""
+        sites = (self.source.site(node, kind) for kind in ("item", "set-item", "del-item"))
+        self._look_at(node, next(filter(None, sites), None))
+
     def visit_From(self, node: cst.From) -> None:
         """Report ``yield from``, which calls ``__iter__``, too."""
         self._look_at(node.item, self.source.site(node.item, "for"))

@@ -154,11 +154,11 @@ class Source:
     # -- queries of rules
 
     def site(self, node: cst.CSTNode, kind: str = "call") -> Site | None:
-        """Return the site of a call, or of the expression after ``with`` or ``for``.
+        """Return the site of a call, a subscript, or of what comes after ``with`` or ``for``.
 
         Args:
-            node: The call, or the expression.
-            kind: ``call``, ``with`` or ``for``.
+            node: The call, the expression, or the subscript.
+            kind: The node of the call, as in a module's summary.
         """
         quoted = self._matched.get(node)
         if quoted is not None:  # Python below 3.12

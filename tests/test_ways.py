@@ -26,12 +26,10 @@ from gblock.packages.environment import Distribution
 from gblock.packages.verdicts import Verdicts
 
 WAYS = Ways(KNOWN)
-NOT_JUDGED = ("__getitem__", "__setitem__")
-"""Subscripts are no calls: only the probe meets these symbols."""
 ALL = [
     (blocker, name, lines and [one.replace("(*args)", f"({arguments(blocker)})") for one in lines])
     for blocker, name, lines in (*WAYS.calls, *WAYS.named(), *WAYS.steps(), *WAYS.aliases())
-    if not blocker.patched_by and not name.endswith(NOT_JUDGED)
+    if not blocker.patched_by
 ]
 ALL.sort(key=lambda one: one[0].distribution)
 FIRST = list({blocker.id: (blocker, *rest) for blocker, *rest in reversed(ALL)}.values())[::10]

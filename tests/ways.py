@@ -24,6 +24,7 @@ _USES = {
     "__call__": "{0}()",
     "__getitem__": "{0}[0]",
     "__setitem__": "{0}[0] = 1",
+    "__delitem__": "del {0}[0]",
     "__iter__": "for _ in {0}: pass",
     "__next__": "for _ in {0}: pass",
     "__enter__": "with {0}: pass",

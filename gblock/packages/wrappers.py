@@ -19,6 +19,7 @@ from gblock.native.reading import TIERS, Reading, SharedLibrary, of_system
 from gblock.native.waits import CLASSES
 from gblock.packages.spellings import Spellings
 from gblock.project.names import values as v
+from gblock.project.names.callees import IMPLIED
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import unwrapped
@@ -301,8 +302,8 @@ class _Graph:
 
     def _callees(self, call: AnyCall, place: Place) -> list[_Function]:
         """Return the functions that a call may call: the package's own, and native ones."""
-        if call.node in ("with", "for"):
-            names = ("__enter__", "__exit__") if call.node == "with" else ("__iter__",)
+        if call.node in IMPLIED:
+            names = IMPLIED[call.node]
             values = self._inference.infer(call.expression, place)
             owners = sorted(value for value in values if value.kind == v.OBJECT)
             return [f for one in owners for name in names for f in self._method(one, name)]

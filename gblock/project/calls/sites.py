@@ -17,6 +17,7 @@ from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.readiness import Readiness
 from gblock.project.calls.repetition import adding_up, handled, repeated
 from gblock.project.calls.unreachable import Unreachable
+from gblock.project.names.callees import IMPLIED
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.unknowns import cause
@@ -53,8 +54,8 @@ _ADDING_UP = ("costly", "sends")
 _LOOK_UPS = ("get", "pop", "setdefault")
 """Methods of a dict whose first argument is a key."""
 _CALL = ".__call__"
-_OPERATORS = {"with": ("__enter__", "__exit__", "close"), "for": ("__iter__",)}
-"""The methods that statements call."""
+_OPERATORS = {**IMPLIED, "with": (*IMPLIED["with"], "close")}
+"""The methods that statements and subscripts call."""
 _WITHOUT_ARGUMENTS = call_of(None, ())
 _REFERENCES = (tags.NAME, tags.ATTRIBUTE)
 _PLAIN = frozenset(

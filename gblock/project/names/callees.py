@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
 _INIT = ".__init__"
+IMPLIED = {
+    "with": ("__enter__", "__exit__"),
+    "for": ("__iter__",),
+    "item": ("__getitem__",),
+    "set-item": ("__setitem__",),
+    "del-item": ("__delitem__",),
+}
+"""The methods that statements and subscripts call, by the node of the call."""
 
 
 class Callees:
@@ -34,10 +42,11 @@ class Callees:
         """Return the dotted names, in the catalog's spelling, of a call's possible callees."""
         if call.node == "with":
             return sorted(self._entering(call.expression, place))
-        if call.node == "for":
-            return sorted(self.methods(self.inference.infer(call.expression, place), "__iter__"))
         if call.node == "decorator":
             return []
+        if call.node != "call":
+            values = self.inference.infer(call.expression, place)
+            return sorted(self.methods(values, IMPLIED[call.node][0]))
         return sorted(self.called_symbols(call.expression.callee, place))
 
     def _entering(self, expression: Expr, place: Place) -> set[str]:

@@ -159,6 +159,10 @@ class Call(NamedTuple):
     """The conditions inside the statement that hold where the call is made, or fail there."""
 
 
+Implied: TypeAlias = Literal["for", "with", "decorator", "item", "set-item", "del-item"]
+"""What makes a call without writing one; the last three are subscripts."""
+
+
 class ImplicitCall(NamedTuple):
     """One call that the language makes; the other fields are as in a written call's."""
 
@@ -172,7 +176,7 @@ class ImplicitCall(NamedTuple):
     end_column: int
     name_row: int
     statement: tuple[int, int]
-    node: Literal["for", "with", "decorator"]
+    node: Implied
     quoted: bool = False
     guards: tuple[Guard, ...] = ()
 

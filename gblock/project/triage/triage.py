@@ -48,6 +48,7 @@ _DOTTED = rb"[\w.]+"
 _OPERATOR = rb"\b(?:with|for)\b"
 _OPERATORS = {
     "__call__": rb"\(",
+    "__delitem__": rb"\bdel\b",
     "__getitem__": rb"\[",
     "__iter__": rb"\b(?:for|yield[ \t]+from|%s)\b" % "|".join(sorted(ITERATING)).encode(),
     "__setitem__": rb"\[",

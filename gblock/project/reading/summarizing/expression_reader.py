@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Literal, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 from gblock.project.reading.bindings import (
     ABSORBED,
@@ -67,7 +67,7 @@ from gblock.project.reading.expressions import (
 )
 from gblock.project.reading.summarizing.nodes import ANY_KEY, key_of, name_of
 from gblock.project.reading.summarizing.scope_recorder import ScopeRecorder
-from gblock.project.reading.summary import Call, Guard, ImplicitCall, Parameter, Returned
+from gblock.project.reading.summary import Call, Guard, ImplicitCall, Implied, Parameter, Returned
 
 _LARGEST = 100
 """Bases and exponents are not larger where a power is computed."""
@@ -86,6 +86,8 @@ _HELD_ALONE = "set"
 _MERGES = {"extend", "update"}
 _VARIABLES = (NAME, ATTRIBUTE, CALL)
 _SLICE = InnerExpr(SLICE, None)
+_HOLDING = (ast.Name, ast.Attribute, ast.Call)
+"""The objects whose subscripts are recorded as calls."""
 
 
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -170,7 +172,7 @@ class ExpressionReader(ScopeRecorder):
                     ValueBinding(ASSIGNED, held, self.scope, self.path, row, None, self.fallback)
                 )
             self.store(target.value, held, row, key_of(target.slice))
-            self.expression(target.value)
+            self.implicit_call(target, self.expression(target.value), "set-item")
             if self.named_options and isinstance(target.slice, ast.Constant) and kind == ASSIGNED:
                 self.give(target.slice.value, held, row)
 
@@ -293,10 +295,8 @@ class ExpressionReader(ScopeRecorder):
             )
         )
 
-    def implicit_call(
-        self, node: ast.expr, value: Expr, kind: Literal["for", "with", "decorator"]
-    ) -> None:
-        """Record the method calls of ``for``, ``yield from`` and ``with``, or of a decorator."""
+    def implicit_call(self, node: ast.expr, value: Expr, kind: Implied) -> None:
+        """Record the method calls of ``for``, ``yield from``, ``with`` or a subscript."""
         if value is None:
             return
         self.calls.append(
@@ -403,6 +403,8 @@ class ExpressionReader(ScopeRecorder):
         base, key = self.expression(node.value), self.expression(node.slice)
         if isinstance(node.slice, ast.Slice):
             key = _SLICE
+        if isinstance(node.value, _HOLDING):
+            self.implicit_call(node, base, "item" if isinstance(node.ctx, ast.Load) else "del-item")
         return None if base is None else SubscriptExpr(SUBSCRIPT, base, key)
 
     def _ternary(self, node: ast.IfExp) -> Expr:
