@@ -25,7 +25,7 @@ else:
 
 _WEB = re.compile(rb"\b(?:WSGIServer|SocketIO)\(")
 """Calls in the file of a program that make a server of requests."""
-_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+gevent\b", re.MULTILINE)
+_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+gevent(?:websocket)?\b", re.MULTILINE)
 
 
 class Missing(NamedTuple):

@@ -44,6 +44,8 @@ class Partial(NamedTuple):
     """True if no native thread would become a greenlet after a whole patch."""
     through: tuple[str, ...] = ()
     """Packages of the process that wait in an unpatched module."""
+    by_command: bool = False
+    """True if options of the command leave the modules out: ``python -m gevent.monkey``."""
 
 
 class PartialMonkeyPatch(ProcessRule):
@@ -137,10 +139,12 @@ class PartialMonkeyPatch(ProcessRule):
         found: dict[Patch, tuple[set[str], set[Patch]]] = {}
         through: dict[Patch, set[str]] = {}
         for process in processes.all():
-            if process.by_server or not processes.is_of_service(process):
+            if not processes.is_of_service(process):
                 continue
             missing = set(process.missing) - _HARMLESS
-            if not missing or not process.patches:
+            if missing and process.by_server and process.entries:
+                yield _by_command(service, process, missing)
+            if not missing or not process.patches or process.by_server:
                 continue
             patch = service.first_patch(process) or process.patches[0]
             known = found.setdefault(patch, (set(), set()))
@@ -172,10 +176,13 @@ class PartialMonkeyPatch(ProcessRule):
         packages = " and ".join(f"`{name}`" for name in facts.through[:2])
         waits = "wait" if len(facts.through) > 1 else "waits"
         through = f"; {packages} {waits} there" if packages else ""
+        remedy = "Call `monkey.patch_all()` without arguments, before anything else in the process."
+        if facts.by_command:
+            remedy = "Start it without the options that leave modules out."
         return Wording(
             Severity.WARNING,
             f"{missing} {verb} blocking after `{facts.text}`{with_others}{through}",
-            "Call `monkey.patch_all()` without arguments, before anything else in the process.",
+            remedy,
             "Unpatched calls wait in C, and every greenlet of the process waits with them.",
             tuple(
                 Related(name_of(path), Location(row, 1), f"`{text}` does not complete it")
@@ -189,6 +196,15 @@ class PartialMonkeyPatch(ProcessRule):
             if facts.is_mendable
             else None,
         )
+
+
+def _by_command(service: Service, process: Process, missing: set[str]) -> Remark:
+    """Return the remark on a program whose command patches a part: at its first statement."""
+    path, row = service.patching(process)
+    through = tuple(sorted(set(_waiting(service, process, missing))))
+    facts = Partial(process.name, tuple(sorted(missing)), (), False, through, True)
+    span, statement = pointed_at(service.modules, path, row, "import")
+    return Remark(path, span, facts, statement)
 
 
 def _starts_threads(processes: Processes, patch: Patch) -> bool:

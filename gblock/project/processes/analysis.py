@@ -31,6 +31,9 @@ _RUNS_TESTS = re.compile(
 )
 """Calls that run tests."""
 
+_CUSTOMIZING = ("sitecustomize.py", "usercustomize.py")
+"""The files of modules that Python imports before a program starts."""
+
 
 class Analysis:
     """Finds the processes of the starts, and those that nothing is known to start.
@@ -67,6 +70,16 @@ class Analysis:
     @cached_property
     def _starts(self) -> list[ServerStart]:
         return self._found.all()
+
+    @cached_property
+    def _customizing(self) -> list[str]:
+        """The modules that Python imports at its start and that patch: ``sitecustomize``."""
+        return [
+            path
+            for path in self.modules.serving
+            if os.path.basename(path) in _CUSTOMIZING
+            and any(not patch.of_driver for patch in self._patching.of(path))
+        ]
 
     def all(self) -> list[Process]:
         """Return all processes, those on gevent first."""
@@ -122,6 +135,7 @@ class Analysis:
         entries = self._settings.added_to(server.entries, start.variables, start.homes)
         is_named = bool(start.variables.get(VARIABLE))
         assumed = () if is_named else tuple(one for one in entries if one not in server.entries)
+        entries = tuple(dict.fromkeys((*self._customizing, *entries)))
         server = server._replace(entries=entries)
         patches = self._patches(server, start)
         drivers = tuple(p for p in patches if p.of_driver and not p.undone)
@@ -133,7 +147,8 @@ class Analysis:
             p for p in drivers if self._confinement.may_run(p.path, p.scope, server.kind, pool)
         )
         by_server = server.patches or judged.by_gunicorn
-        patched, missing = _completeness(effective, by_server or judged.by_library)
+        by_other = by_server or judged.by_library
+        patched, missing = _completeness(effective, by_other, server.leaves)
         evidence = (start.evidence, *(ProcessEvidence(p.path, p.row, p.text) for p in effective))
         return Process(
             name=server.name or server.kind,
@@ -226,9 +241,13 @@ def _merged(processes: list[Process]) -> list[Process]:
     return list(merged.values())
 
 
-def _completeness(patches: list[Patch], by_server: bool) -> tuple[str, tuple[str, ...]]:
+def _completeness(
+    patches: list[Patch], by_server: bool, leaves: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
     if by_server:
-        return SERVER, ()
+        patched = frozenset[str]().union(*(patch.patched for patch in patches))
+        missing = tuple(name for name in leaves if name not in patched)
+        return (PARTIAL if missing else SERVER), missing
     patched = frozenset[str]().union(*(patch.patched for patch in patches))
     missing = tuple(name for name in PATCHED if name not in patched)
     if not patched:

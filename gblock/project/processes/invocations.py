@@ -11,6 +11,7 @@ from typing import NamedTuple
 from gblock.project.processes.deployment import Deployment, EntryPoint
 from gblock.project.processes.deployment.paste import PasteSettings
 from gblock.project.processes.formats import TEMPLATES
+from gblock.project.processes.patching import left_out
 from gblock.project.processes.program import Program, option, subcommand
 from gblock.project.processes.server_start import EvidenceReader, ServerStart
 from gblock.project.processes.servers import (
@@ -23,6 +24,7 @@ from gblock.project.processes.servers import (
     Servers,
     names_application,
     uwsgi_arguments,
+    uwsgi_variables,
 )
 
 _CELERY_MAIN = re.compile(rb"\bcelery\.(?:__main__|bin\.celery)\b|\.(?:start|worker_main)\(\)")
@@ -40,6 +42,8 @@ _VARIABLE = re.compile(
     r"""|\$\{?(\w+)(?::?-([\w.]+))?\}?"""
 )
 """``{{ NAME | default("gevent") }}``, ``${NAME:-gevent}``"""
+_UWSGI_FILES = ("--ini", "--yaml", "--yml", "--xml", "--json")
+"""uWSGI's options that name a settings file."""
 _ELSEWHERE = "its settings stand elsewhere"
 """The reason for a server whose settings are no file of the repository."""
 _TEST_RUNNERS = ("pytest", "py.test", "tox", "nox", "nosetests", "unittest", "trial")
@@ -111,7 +115,12 @@ class Invocations:
             return None
         gevent = YES if any("gevent" in word for word in program.arguments) else BY_CODE
         queues = self.servers.taken(program)
-        return Server("rq", gevent, "rq worker", (), "rq worker", queues=queues)
+        kind = option(program.arguments, "-w", "--worker-class") or ""
+        own = self.servers.module(kind.rpartition(".")[0], *self.servers.homes(program.command))
+        why, entries = "rq worker", (own,) if own is not None else ()
+        if own is not None and own in self.modules.mentioning("gevent"):
+            gevent, why = YES, f"worker class {kind}"
+        return Server("rq", gevent, why, entries, "rq worker", queues=queues)
 
     def _django_admin(self, program: Program) -> Server | None:
         settings = program.command.variables.get("DJANGO_SETTINGS_MODULE")
@@ -311,8 +320,11 @@ class Invocations:
         return path_
 
     def _uwsgi(self, program: Program) -> Server | None:
+        if program.command.options:
+            given = self._given_beside(program.command.filename)
+            program = program._replace(arguments=(*program.arguments, *given))
         arguments = uwsgi_arguments(program)
-        for name in ("--ini", "--yaml", "--yml", "--xml", "--json"):
+        for name in _UWSGI_FILES:
             written = option(arguments, name)
             if not written or program.command.options:
                 continue
@@ -335,6 +347,25 @@ class Invocations:
         return server._replace(
             entries=tuple(entries), before=before, open=not entries, served=served
         )
+
+    def _given_beside(self, filename: str) -> tuple[str, ...]:
+        """Return the options that commands give uWSGI beside a settings file.
+
+        ``uwsgi --ini shop.ini --gevent 100``
+        """
+        found: list[str] = []
+        for command in self.deployment.commands:
+            names = [os.path.basename(word) for word in command.words]
+            if command.options or "uwsgi" not in names:
+                continue
+            given = command.words[names.index("uwsgi") + 1 :]
+            written = option(given, *_UWSGI_FILES) or ""
+            homes = (command.home, self.root)
+            named = {self.deployment.tree.find(written.partition(":")[0], one) for one in homes}
+            if written and filename in named:
+                found += given
+                found += uwsgi_variables(command)
+        return tuple(found)
 
     def mules(self, program: Program) -> Iterator[Server]:
         """Yield the processes beside uWSGI's workers, which have none of their loops."""
@@ -464,16 +495,22 @@ class Invocations:
 
     def _monkey(self, arguments: tuple[str, ...], home: str) -> Server | None:
         """Return the start of ``python -m gevent.monkey SCRIPT``, which patches first."""
-        for word in arguments:
+        for number, word in enumerate(arguments):
             if os.path.basename(word) in _TEST_RUNNERS:
                 return None
-            if not word.startswith("-"):
-                path = self._file(word, home)
-                why = "started by python -m gevent.monkey"
-                name = f"python -m gevent.monkey {word}"
-                if path is None:
-                    return Server("script", YES, why, (), name, patches=True)
-                return script(path, name)._replace(gevent=YES, why=why, patches=True)
+            if word.startswith("-"):
+                continue
+            options = arguments[:number]
+            leaves = left_out(options)
+            path = self._file(word, home)
+            if "--module" in options:
+                path = self._run_as_module(word, os.path.join(home, "_"))
+            why = "started by python -m gevent.monkey"
+            name = f"python -m gevent.monkey {word}"
+            if path is None:
+                return Server("script", YES, why, (), name, patches=True, leaves=leaves)
+            started = script(path, name)
+            return started._replace(gevent=YES, why=why, patches=True, leaves=leaves)
         return None
 
     def point(self, point: EntryPoint) -> Server | None:

@@ -16,8 +16,8 @@ from gblock.project.reading.modules import Modules
 from gblock.project.reading.positions import statements
 
 _GEVENT = re.compile(
-    rb"^([ \t]*)(?:from[ \t]+(gevent(?:\.\w+)*)[ \t]+import[ \t]+([^\n#]*)"
-    rb"|import[ \t]+(?:[\w., \t]*[, \t])?(gevent(?:\.\w+)*))",
+    rb"^([ \t]*)(?:from[ \t]+(gevent(?:websocket)?(?:\.\w+)*)[ \t]+import[ \t]+([^\n#]*)"
+    rb"|import[ \t]+(?:[\w., \t]*[, \t])?(gevent(?:websocket)?(?:\.\w+)*))",
     re.MULTILINE,
 )
 _BINDING = re.compile(

@@ -61,6 +61,8 @@ _BY_KEYWORD = {
     "socket": ("socket", "dns"),
 }
 """The module of a parameter of ``patch_all``, if the names differ."""
+_OPTION = re.compile(r"--(no-)?(\w+)")
+"""An option of ``python -m gevent.monkey`` for one parameter of ``patch_all``."""
 _BY_FUNCTION = {"thread": ("threading",), "socket": ("socket", "dns")}
 """The same of ``patch_thread`` and the others: ``patch_select`` leaves ``selectors`` alone."""
 _MONKEY = "gevent.monkey."
@@ -133,6 +135,24 @@ class Patch(NamedTuple):
     def at_import(self) -> bool:
         """True if the patch runs when the module is imported or started."""
         return "in_function" not in self.kinds
+
+
+def left_out(options: Iterable[str]) -> tuple[str, ...]:
+    """Return the modules that ``python -m gevent.monkey`` leaves as they are.
+
+    Args:
+        options: Its options: ``--no-thread`` leaves a module out, ``--socket`` all others.
+    """
+    written = [one for option in options if (one := _OPTION.fullmatch(option)) is not None]
+    known = [(bool(one[1]), one[2]) for one in written if one[2] in _KEYWORDS]
+    named = {
+        is_out: {
+            name for out, word in known if out is is_out for name in _BY_KEYWORD.get(word, (word,))
+        }
+        for is_out in (True, False)
+    }
+    patched = (named[False] or set(PATCHED)) - named[True]
+    return tuple(name for name in PATCHED if name not in patched)
 
 
 class Patching:

@@ -16,9 +16,12 @@ from gblock.project.processes.servers import NO
 from gblock.project.reading.positions import statements
 
 _DEVELOPMENT = re.compile(
-    r"(?:^|[^A-Za-z])(?:dev|devel|develop|development|debug|(?<!usr/)local)(?:[^A-Za-z]|$)"
+    r"(?:^|[^A-Za-z])(?:(?:dev|devel|develop|development|debug)(?:[_-]?server)?|(?<!usr/)local)"
+    r"(?:[^A-Za-z]|$)"
 )
-"""A file, directory or function for development."""
+"""A file, a directory, a function or a recipe for development."""
+_RECIPE = re.compile(r"^([\w.-]+)[^\S\n]*:(?!=)", re.MULTILINE)
+"""The target of a recipe in a Makefile."""
 _TEMPLATE = re.compile(
     r"(?:^|[/_-])(?:skeletons?|templates?|boilerplates?|scaffolds?)[/_-]", re.IGNORECASE
 )
@@ -104,12 +107,14 @@ class Production:
         They do so if a server without gevent serves the same application elsewhere, and what is on
         gevent is for development by its name, or a script that nothing starts.
         """
-        deployed = {
-            process.entries[-1]
+        plain = [
+            process
             for process in processes
             if process.is_server and process.entries and process.runs_on_gevent == NO
             if any(self.is_of_production(one) for one in process.evidence)
-        }
+        ]
+        deployed = {process.entries[-1] for process in plain}
+        served = frozenset[str]().union(*map(self._loading.of, plain))
         return [
             process._replace(
                 runs_on_gevent=NO,
@@ -118,7 +123,11 @@ class Production:
                 missing=(),
             )
             if process.runs_on_gevent != NO
-            and (self._is_developers(process, deployed) or self._is_aside(process, deployed))
+            and (
+                self._is_developers(process, deployed)
+                or self._is_started_for_development(process, served)
+                or self._is_aside(process, deployed)
+            )
             else process
             for process in processes
         ]
@@ -130,6 +139,25 @@ class Production:
             and process.entries[-1:] != ()
             and process.entries[-1] in deployed
             and self._is_for_development(process)
+        )
+
+    def _is_started_for_development(self, process: Process, served: frozenset[str]) -> bool:
+        """Return whether developers alone start a script that serves what others do.
+
+        Args:
+            process: The script.
+            served: The files of the applications that servers without gevent run.
+        """
+        started = [one for one in process.evidence if not one.path.endswith(".py")]
+        return (
+            process.kind == "script"
+            and bool(started)
+            and all(map(self._is_of_development, started))
+            and SERVES.search(self.modules.data(process.main)) is not None
+            and any(
+                not one.endswith("__init__.py")
+                for one in served.intersection(self._loading.of(process))
+            )
         )
 
     def _is_aside(self, process: Process, deployed: set[str]) -> bool:
@@ -162,7 +190,12 @@ class Production:
             return True
         if evidence.path.endswith(".py"):
             return False
-        around = functions(self._deployment.text(evidence.path) or "").items()
+        text = self._deployment.text(evidence.path) or ""
+        if evidence.path.lower().endswith("makefile"):
+            before = "\n".join(text.split("\n")[: evidence.row])
+            targets = _RECIPE.findall(before)
+            return bool(targets and _DEVELOPMENT.search(targets[-1]))
+        around = functions(text).items()
         return any(
             one.head <= evidence.row <= one.last and _DEVELOPMENT.search(name)
             for name, one in around

@@ -12,6 +12,7 @@ from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.inferred import Inferred
 from gblock.project.names.texts import Texts
+from gblock.project.processes.defaults import assigned_in
 from gblock.project.processes.deployment.command import Command
 from gblock.project.processes.program import Program, option
 from gblock.project.processes.queues import ALL, Taken, taken
@@ -19,6 +20,7 @@ from gblock.project.reading.expressions import last_name
 from gblock.project.reading.import_graph import ImportGraph
 from gblock.project.reading.parsing import parsed
 from gblock.project.reading.positions import shortened
+from gblock.project.reading.summary import ModuleSummary
 from gblock.project.reading.tree import Tree
 
 YES, NO, UNKNOWN = "yes", "no", "unknown"
@@ -54,6 +56,8 @@ _ENDING = (
 _BESIDE = ("beat", "flower", "events", *_ENDING)
 
 
+_SETTINGS = ("worker_class", "preload_app", "wsgi_app")
+"""Gunicorn's settings that matter, beside those of its command."""
 DEFAULT_WORKER = "worker class sync, gunicorn's own choice"
 """The reason where neither the command nor the settings name a worker class."""
 
@@ -96,6 +100,8 @@ class Server(NamedTuple):
     name: str = ""
     patches: bool = False
     """True if the server itself monkey patches, before or while it starts."""
+    leaves: tuple[str, ...] = ()
+    """The modules that its own patch leaves as they are, by an option such as ``--no-thread``."""
     preload: bool = False
     """True if the application is imported before the workers patch: gunicorn's ``preload_app``."""
     before: tuple[str, ...] = ()
@@ -214,7 +220,10 @@ class Servers:
         worker: v.ScopeValue | None = None
         if config is not None:
             entries.append(config)
+            own = self._in_environment(config, command)
             setting = self.setting(config, "worker_class")
+            if setting is not None and "worker_class" in own:
+                setting = own["worker_class"], setting[1]
             if setting is not None:
                 evidence.append((config, setting[1]))
                 if kind is None:
@@ -224,22 +233,23 @@ class Servers:
                     if kind.startswith("$"):
                         kind = self._written(config, "worker_class") or kind
             loaded = self.setting(config, "preload_app")
-            preload = preload or (loaded is not None and loaded[0] == "True")
+            preloads = own.get("preload_app", loaded[0] if loaded is not None else "")
+            preload = preload or preloads == "True"
             if kind is None:
                 kind = self._copied(config, command, "worker_class")
                 source = " in the environment" if kind is not None else ""
             if application is None:
                 written = self.setting(config, "wsgi_app")
-                application = written[0] if written is not None else None
+                application = own.get("wsgi_app", written[0] if written is not None else None)
         path = self.module(application, *homes) if application else None
         if path is not None:
             entries.append(path)
         if worker is None and kind is not None:
             worker = self._worker_class(kind, os.path.join(home, "_"))
         gevent, why = self._judged(kind, worker)
-        own = self._worker_file(kind, home)
-        entries += [own] if own is not None else []
-        before = [*([config] if config is not None else ()), *([own] if own is not None else ())]
+        file = self._worker_file(kind, home)
+        entries += [file] if file is not None else []
+        before = [*([config] if config is not None else ()), *([file] if file is not None else ())]
         if preload and path is not None:
             before.append(path)
         return Server(
@@ -256,6 +266,20 @@ class Servers:
             by_path=config if config is not None and not imported else "",
             served=(Served.of(application or "", path),) if path is not None else (),
         )
+
+    def _in_environment(self, path: str, command: Command) -> dict[str, str]:
+        """Return the settings that a file takes from variables which a command sets."""
+        data = self.modules.data(path)
+        given = {
+            name: value
+            for name, value in command.environment
+            if name.encode() in data and "$" not in value
+        }
+        tree = parsed(data) if given else None
+        if tree is None:
+            return {}
+        found = {name: assigned_in(name, tree, given) for name in _SETTINGS}
+        return {name: value for name, value in found.items() if value is not None}
 
     def application(self, program: Program) -> tuple[str, str] | None:
         """Return the module's name of the application in a gunicorn command, and its file."""
@@ -362,8 +386,18 @@ class Servers:
         if not found:
             summary = self.modules.summary(path)
             bindings = summary.scopes[0].bindings.get(name, ())
-            return (f"${name}", bindings[0].row) if bindings else None
+            return (f"${name}", bindings[0].row) if bindings else self._shared(summary, name)
         return next((one for one in found if "gevent" in one[0]), found[-1])
+
+    def _shared(self, summary: ModuleSummary, name: str) -> tuple[str, int] | None:
+        """Return a setting of a file from which a settings file imports all, with that import."""
+        for one in reversed(summary.star_imports):
+            path = self.modules.resolve(one.value.module, one.value.level, summary.filename)
+            if path is not None and self.modules.is_module(path) and path != summary.filename:
+                found = self._settings(path, name)
+                if found:
+                    return found[-1][0], one.row
+        return None
 
     def _settings(self, path: str, name: str) -> list[tuple[str, int]]:
         """Return the texts that a module assigns to a name, with imported ones, and the rows."""
@@ -410,6 +444,9 @@ class Servers:
         if "multi" in words:  # -P:1 gevent is an option of the first node
             given = (_of_node(arguments, index) for index in range(len(arguments)))
             pool = next(filter(None, given), pool)
+        # Celery patches for a pool that its arguments name, and for no other.
+        is_seen = pool is not None and _is_seen_early(arguments)
+        pool = pool or program.command.variables.get("CELERY_WORKER_POOL")
         if pool is None:
             gevent, why, known = BY_CODE, "pool prefork, Celery's own choice", "prefork"
         else:
@@ -422,7 +459,7 @@ class Servers:
             why,
             tuple(entries),
             f"celery{label}",
-            patches=gevent == YES and _is_seen_early(arguments),
+            patches=gevent == YES and is_seen,
             open=path is None,
             queues=ALL if "multi" in words else self.taken(program),
             pool=known,
@@ -537,12 +574,16 @@ def _of_node(arguments: tuple[str, ...], index: int) -> str | None:
 
 def uwsgi_arguments(program: Program) -> tuple[str, ...]:
     """Return the options of uWSGI, those in the environment first."""
-    given = tuple(
+    return (*uwsgi_variables(program.command), *program.arguments)
+
+
+def uwsgi_variables(command: Command) -> tuple[str, ...]:
+    """Return the options that the environment of a command gives uWSGI: ``UWSGI_GEVENT=100``."""
+    return tuple(
         f"--{name.removeprefix('UWSGI_').lower().replace('_', '-')}={value}"
-        for name, value in program.command.environment
+        for name, value in command.environment
         if name.startswith("UWSGI_")
     )
-    return (*given, *program.arguments)
 
 
 def _uwsgi_option(arguments: tuple[str, ...], *names: str) -> str | None:

@@ -281,7 +281,11 @@ class _Run:
             for path in before:
                 self._begin(path)
             if self.process.by_server:
-                self._patch(StartupEvent("patches", "", 0, "", replaces=_ALL))
+                self._patch(
+                    StartupEvent(
+                        "patches", "", 0, "", replaces=_ALL.difference(self.process.missing)
+                    )
+                )
             for path in entries:
                 self._begin(path)
         except _CompleteError:

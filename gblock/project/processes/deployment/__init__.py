@@ -36,6 +36,8 @@ from gblock.project.reading.tree import LARGEST, Tree
 
 __all__ = ["Command", "Deployment", "EntryPoint", "Note"]
 
+_INVENTORY = ("defaults", "group_vars", "host_vars", "vars")
+"""The directories of Ansible's variables; the later ones replace those before."""
 
 _Invocation: TypeAlias = tuple[str, frozenset[tuple[str, str]], tuple[str, ...] | None]
 """A script with the variables that it reads, and its arguments."""
@@ -70,6 +72,7 @@ class Deployment(Repository):
         self._read_files: Counter[str] = Counter()
         self._maps: dict[str, dict[str, str]] = {}
         self._charts: dict[str, Values] = {}
+        self._inventory: Values | None = None
         self._texts: dict[str, str | None] = {}
         self._script_commands: dict[_Invocation, list[Command]] = {}
         self._read_scripts = KeptScripts(scripts, self.included)
@@ -249,6 +252,24 @@ class Deployment(Repository):
                 return self._charts[name]
             directory, below = os.path.dirname(directory), directory
         return {}
+
+    def inventory(self) -> Values:
+        """Return the variables that Ansible gives its templates.
+
+        Those of groups and hosts replace the defaults of roles. Of several groups one on gevent
+        counts: some hosts run it.
+        """
+        if self._inventory is None:
+            found: dict[str, Any] = {}
+            files = [path for path in self.tree.files if path.endswith((".yml", ".yaml"))]
+            for folder in _INVENTORY:
+                inside = f"{os.sep}{folder}{os.sep}"
+                for path in sorted(one for one in files if inside in one):
+                    for name, value in manifests.settings(self.text(path) or "").items():
+                        if "gevent" not in str(found.get(name)):
+                            found[name] = value
+            self._inventory = found
+        return self._inventory
 
     def script(
         self,

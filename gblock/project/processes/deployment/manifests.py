@@ -191,7 +191,9 @@ class _Reader:
                 yield from self._run(items)
             yield from self._commands(items, key)
             for name, value in items.items():
-                yield from self._walk(value, name, depth + 1)
+                # Compose runs no extension: it holds what services share.
+                if not (depth == 0 and "services" in items and name.startswith("x-")):
+                    yield from self._walk(value, name, depth + 1)
 
     def _run(self, items: dict[str, Any]) -> Iterator[Command]:
         for name, node in items.items():
@@ -333,8 +335,17 @@ def _built(build: Any) -> tuple[str, str]:
     return texts.get("context", "."), texts.get("dockerfile", "Dockerfile")
 
 
-def _items(node: Any) -> dict[str, Any]:
-    return {key.value: value for key, value in node.value if key.id == "scalar"}
+def _items(node: Any, depth: int = 0) -> dict[str, Any]:
+    """Return the items of a mapping, with those that ``<<: *other`` merges into it."""
+    own = {key.value: value for key, value in node.value if key.id == "scalar"}
+    merged = own.pop("<<", None)
+    if merged is None or depth > _DEEP:
+        return own
+    found: dict[str, Any] = {}
+    for one in merged.value if merged.id == "sequence" else [merged]:
+        if one.id == "mapping":
+            found = {**_items(one, depth + 1), **found}
+    return {**found, **own}
 
 
 def _text(node: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 Values = Mapping[str, Any]
-"""The settings of a Helm chart."""
+"""The settings of a Helm chart, or the variables of an Ansible inventory."""
 
 
 class Stage(NamedTuple):
@@ -64,6 +64,10 @@ class Repository:
         Args:
             path: The template.
         """
+        return {}
+
+    def inventory(self) -> Values:
+        """Return the variables that Ansible gives its templates."""
         return {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gblock.project.processes.deployment.command import (
@@ -12,7 +13,7 @@ from gblock.project.processes.deployment.command import (
     UnreadableError,
     commands_of,
 )
-from gblock.project.processes.deployment.repository import NONE, Repository
+from gblock.project.processes.deployment.repository import NONE, Repository, Values
 from gblock.project.processes.deployment.shell import Script
 
 EXAMPLE = ("supervisord.conf", "[program:web]\ncommand = gunicorn -k gevent shop.wsgi\n")
@@ -21,7 +22,12 @@ _SETTING = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*[=:][ \t]*(.*)")
 _BARE = re.compile(r"[A-Za-z_][\w.-]*")
 _ELSE = re.compile(r"\{%-?[ \t]*(?:else|elif[^%]*)[ \t]*-?%\}")
 _TAG = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
-_VALUE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_VALUE = re.compile(r"\{\{-?[ \t]*(?:(\w+)[ \t]*(?:\|[^}]*)?\}\}|.*?\}\})", re.DOTALL)
+_IF_DEFINED = re.compile(
+    r"\{%-?[ \t]*if[ \t]+(\w+)[ \t]+is[ \t]+(not[ \t]+)?defined[ \t]*-?%\}"
+    r"((?:(?!\{%).)*)(?:\{%-?[ \t]*else[ \t]*-?%\}((?:(?!\{%).)*))?\{%-?[ \t]*endif[ \t]*-?%\}",
+    re.DOTALL,
+)
 _EXPANSION = re.compile(r"%\((?:ENV_)?(\w+)\)[sd]")
 """supervisor's variables."""
 _COMMENT = re.compile(r"[ \t];[^\n]*")
@@ -67,7 +73,8 @@ def read(text: str, filename: str, repository: Repository = NONE) -> list[Fact]:
         UnreadableError: for a line that is no section, no setting and no continuation.
     """
     found: list[Fact] = []
-    for section in sections(text):
+    is_template = "{%" in text or "{{" in text
+    for section in sections(text, repository.inventory() if is_template else {}):
         kind, _, name = section.name.partition(":")
         if kind == "Service":
             found += _service(section, filename, repository)
@@ -80,15 +87,21 @@ def read(text: str, filename: str, repository: Repository = NONE) -> list[Fact]:
     return found
 
 
-def sections(text: str) -> list[Section]:
+def sections(text: str, values: Values = MappingProxyType({})) -> list[Section]:
     """Return the sections of a file.
+
+    Args:
+        text: The file.
+        values: The variables of a template; none if they are not known.
 
     Raises:
         UnreadableError: for a line that is no section, no setting and no continuation.
     """
     template = "{%" in text or "{{" in text
     if template:
-        text = _VALUE.sub("$x", _kept_rows(_TAG, _ELSE.sub(_ALTERNATIVE, text)))
+        text = _IF_DEFINED.sub(lambda match: _chosen(match, values), text) if values else text
+        text = _kept_rows(_TAG, _ELSE.sub(_ALTERNATIVE, text))
+        text = _VALUE.sub(lambda match: _value(match, values), text)
     found: list[Section] = []
     continued = False
     for row, line in enumerate(text.splitlines(), 1):
@@ -119,6 +132,20 @@ def sections(text: str) -> list[Section]:
 
 
 _BACKSLASH = "\\"
+
+
+def _chosen(match: re.Match[str], values: Values) -> str:
+    """Return the part of ``{% if name is defined %}`` that a template keeps."""
+    is_kept = (match[1] in values) is not bool(match[2])
+    kept, left = (match[3], match[4] or "") if is_kept else (match[4] or "", match[3])
+    return kept + "\n" * left.count("\n")
+
+
+def _value(match: re.Match[str], values: Values) -> str:
+    """Return a variable's value, or a variable of the shell where it is not known."""
+    found = values.get(match[1]) if match[1] is not None else None
+    known = isinstance(found, str | int) and "{" not in str(found) and "\n" not in str(found)
+    return str(found) if known else "$x"
 
 
 def _kept_rows(pattern: re.Pattern[str], text: str) -> str:
