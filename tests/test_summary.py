@@ -159,13 +159,31 @@ def test_exports_are_read_where_they_are_plain(text, names):
     ],
 )
 def test_each_place_of_a_call_is_found(text, rows):
-    assert sorted(rows) == sorted(c.row for c in read(text).calls)
+    assert sorted(rows) == sorted(c.row for c in read(text).calls if c.node == "call")
 
 
 def test_loops_and_with_blocks_call_without_a_call():
     calls = read("for a in b:\n    with c as d, e:\n        pass").calls
 
     assert ["for", "with", "with"] == [call.node for call in calls]
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("a[0]", ["item"]),
+        ("a.b[0:1]", ["item"]),
+        ("f()[0]", ["item"]),
+        ("a[0] = 1", ["set-item"]),
+        ("a[0] += 1", ["set-item"]),
+        ("del a[0]", ["del-item"]),
+        ("a[b[0]] = c[1]", ["set-item", "item", "item"]),
+        ("a = 1\ndel a", []),
+    ],
+)
+def test_subscripts_call_without_a_call(text, nodes):
+    calls = [call.node for call in read(text).calls if call.node != "call"]
+    assert sorted(nodes) == sorted(calls)
 
 
 def test_only_old_pythons_get_positions_in_strings_wrong():

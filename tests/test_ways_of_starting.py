@@ -6,11 +6,13 @@ import pytest
 from harness import CATALOG
 
 from gblock.project.names.inference import Inference
+from gblock.project.processes.patching import PATCHED
 from gblock.project.processes.processes import Processes
 from gblock.project.reading.modules import Modules
 
 APPLICATION = {"app.py": "import flask\n\napp = flask.Flask('x')\n"}
 
+CHOSEN = "import os\nworker_class = os.environ.get('W', 'sync')\n"
 WAYS = {
     "gunicorn conf default name": {
         "gunicorn.conf.py": "worker_class = 'gevent'\n",
@@ -24,6 +26,58 @@ WAYS = {
     "gunicorn conf getattr env": {
         "gunicorn_conf.py": ("import os\nworker_class = os.environ.get('W', 'gevent')\nbind='x'\n"),
         "run.sh": "exec gunicorn -c gunicorn_conf.py app:app\n",
+    },
+    "gunicorn conf by systemd's environment": {
+        "g.py": CHOSEN,
+        "web.service": "[Service]\nEnvironment=W=gevent\nExecStart=gunicorn -c g.py app:app\n",
+    },
+    "gunicorn conf by compose's environment": {
+        "g.py": CHOSEN,
+        "Dockerfile": "FROM x\nCMD gunicorn -c g.py app:app\n",
+        "compose.yaml": "services:\n  web:\n    build: .\n    environment:\n      W: gevent\n",
+    },
+    "gunicorn conf by an image's environment": {
+        "g.py": "import os\nworker_class = os.environ['W'] if os.getenv('ON') else 'sync'\n",
+        "Dockerfile": "FROM x\nENV W=gevent ON=1\nCMD gunicorn -c g.py app:app\n",
+    },
+    "gunicorn conf imports another": {
+        "g.py": "from base import *\nbind = ':80'\n",
+        "base.py": "worker_class = 'gevent'\n",
+        "Procfile": "web: gunicorn -c g.py app:app\n",
+    },
+    "uWSGI's options beside its file": {
+        "app.ini": "[uwsgi]\nmodule = app:app\n",
+        "service/web/run": (
+            "#!/bin/sh\nexec 2>&1\nexec chpst -u www uwsgi --ini app.ini --gevent 9\n"
+        ),
+    },
+    "a merged service of compose": {
+        "compose.yaml": (
+            "x-base: &base\n  build: .\n  command: gunicorn -k $K app:app\n"
+            "services:\n  web:\n    <<: *base\n    environment: {K: gevent}\n"
+        ),
+    },
+    "celery's pool by the environment": {
+        "app.py": "from celery import Celery\napp = Celery('x')\n",
+        "Procfile": "w: CELERY_WORKER_POOL=gevent celery -A app worker\n",
+    },
+    "rq with a worker class": {
+        "green.py": "import gevent\nimport rq\nclass Worker(rq.Worker): pass\n",
+        "Procfile": "w: rq worker -w green.Worker\n",
+    },
+    "geventwebsocket": {
+        "run.py": (
+            "from geventwebsocket import WebSocketServer\nfrom app import app\n"
+            "WebSocketServer(('', 80), app).serve_forever()\n"
+        ),
+        "Procfile": "web: python run.py\n",
+    },
+    "Ansible's variables": {
+        "roles/a/defaults/main.yml": "kind: sync\n",
+        "group_vars/all.yml": "kind: gevent\n",
+        "roles/a/templates/web.service.j2": (
+            "[Service]\nExecStart={{ venv }}/gunicorn -k {{ kind }} app:app\n"
+        ),
     },
     "Procfile": {
         "Procfile": "web: gunicorn -k gevent app:app\n",
@@ -639,6 +693,83 @@ def test_a_repository_starts_a_process_on_gevent(tmp_path, title):
     assert any(one.entries for one in found)
     if title in CERTAIN:
         assert ["yes"] == [one.runs_on_gevent for one in found]
+
+
+PLAIN = {
+    "another service's environment": {
+        "g.py": CHOSEN,
+        "a.service": "[Service]\nEnvironment=W=sync\nExecStart=gunicorn -c g.py app:app\n",
+        "b.service": "[Service]\nEnvironment=W=gevent\nExecStart=python tool.py\n",
+    },
+    "Ansible's variables": {
+        "group_vars/all.yml": "workers: 3\n",
+        "roles/a/templates/web.service.j2": (
+            "[Service]\nExecStart=celery -A app worker "
+            "{% if pool is defined %}-P {{ pool }}{% else %}-c 4{% endif %}\n"
+        ),
+    },
+    "a shared part of compose": {
+        "compose.yaml": (
+            "x-base: &base\n  build: .\n  command: gunicorn -k gevent app:app\n"
+            "services:\n  web:\n    <<: *base\n    command: gunicorn app:app\n"
+        ),
+    },
+    "another settings file of uWSGI": {
+        "app.ini": "[uwsgi]\nmodule = app:app\n",
+        "run.sh": "uwsgi --ini other.ini --gevent 9\n",
+    },
+    "a server for developers": {
+        "Procfile": "web: gunicorn app:app\n",
+        "Makefile": "dev:\n\tpython devserver.py\n",
+        "devserver.py": (
+            "from gevent.pywsgi import WSGIServer\nfrom app import app\n"
+            "WSGIServer(('', 80), app).serve_forever()\n"
+        ),
+    },
+}
+
+
+@pytest.mark.parametrize("title", PLAIN)
+def test_a_repository_starts_none_on_gevent(tmp_path, title):
+    found = processes(tmp_path, {**APPLICATION, **PLAIN[title]})
+    known = [one for one in found if one.kind != "uwsgi" or not one.open]
+    assert {"no"} == {one.runs_on_gevent for one in known}
+
+
+def test_a_recipe_for_anything_else_starts_a_server(tmp_path):
+    files = {**PLAIN["a server for developers"], "Makefile": "serve:\n\tpython devserver.py\n"}
+    files["server.py"] = files.pop("devserver.py")
+    files["Makefile"] = "serve:\n\tpython server.py\n"
+    found = {one.name: one.runs_on_gevent for one in processes(tmp_path, {**APPLICATION, **files})}
+    assert "yes" == found["python server.py"]
+
+
+@pytest.mark.parametrize(
+    ("options", "missing"),
+    [
+        ("", ()),
+        ("--no-thread", ("threading",)),
+        ("--no-select --no-ssl", ("select", "selectors", "ssl")),
+        ("--socket --verbose", tuple(one for one in PATCHED if one not in ("socket", "dns"))),
+    ],
+)
+def test_options_of_gevents_own_program_leave_modules_out(tmp_path, options, missing):
+    files = {"Procfile": f"web: python -m gevent.monkey {options} app.py --no-ssl\n"}
+    (found,) = processes(tmp_path, {**APPLICATION, **files})
+    assert missing == found.missing
+    assert ("partial" if missing else "by the server") == found.patched
+
+
+@pytest.mark.parametrize("name", ["sitecustomize.py", "usercustomize.py", "customize.py"])
+def test_python_imports_a_module_that_patches_before_a_program(tmp_path, name):
+    files = {name: "import gevent.monkey\ngevent.monkey.patch_all()\n"}
+    files["Procfile"] = "web: python run.py\n"
+    files["run.py"] = (
+        "from gevent.pywsgi import WSGIServer\nfrom app import app\n"
+        "WSGIServer(('', 80), app).serve_forever()\n"
+    )
+    found = {one.name: one.patched for one in processes(tmp_path, {**APPLICATION, **files})}
+    assert ("none" if name == "customize.py" else "complete") == found["python run.py"]
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,10 @@ class Unpatched:
         found = self._sites_of(path, native_threads=native_threads, are_originals=False)
         return _waiting(found, are_originals=False)
 
+    def waits(self, symbol: str) -> bool:
+        """Return whether calls of a function wait where nothing is patched."""
+        return symbol in self._catalog.by_symbol
+
     def originals(self, path: str) -> list[Site]:
         """Return the calls of gevent's saved originals in a file."""
         # Only calls by the names of originals are looked at: nearly every file calls a function

@@ -160,7 +160,7 @@ class Call(NamedTuple):
 
 
 Implied: TypeAlias = Literal["for", "with", "decorator", "item", "set-item", "del-item"]
-"""What makes a call without writing one; the last three are subscripts."""
+"""The syntax of a call that is not written; the last three are subscripts."""
 
 
 class ImplicitCall(NamedTuple):

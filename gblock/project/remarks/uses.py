@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gblock.project.calls.queries import Sent
 from gblock.project.calls.unpatched import Unpatched
@@ -44,7 +44,17 @@ class Uses:
             if self._is_of(callee, site.place, kept, _LONGEST_CHAIN):
                 symbol = site.found[0].symbol
                 found.append(Sent(site.place, call.row, call.column, symbol))
-        return tuple(found)
+        if kept.kind == "made" and self._unpatched.waits(f"{kept.symbol}.acquire"):
+            found += self._entered(kept)
+        return tuple(sorted(found, key=lambda one: (one.row, one.column)))
+
+    def _entered(self, kept: StartupEvent) -> Iterator[Sent]:
+        """Yield the ``with`` statements that acquire a lock which was made early."""
+        for call in self._declarations.inference.modules.summary(kept.path).calls:
+            if call.node == "with":
+                place = Place(kept.path, call.scope, call.path)
+                if self._is_of(call.expression, place, kept, _LONGEST_CHAIN):
+                    yield Sent(place, call.row, call.column, f"{kept.symbol}.__enter__")
 
     def _is_of(self, expression: Expr, place: Place, kept: StartupEvent, depth: int) -> bool:
         """Return whether an expression is an original, its object, or a method of one."""
