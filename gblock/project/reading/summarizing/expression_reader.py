@@ -88,6 +88,11 @@ _VARIABLES = (NAME, ATTRIBUTE, CALL)
 _SLICE = InnerExpr(SLICE, None)
 _HOLDING = (ast.Name, ast.Attribute, ast.Call)
 """The objects whose subscripts are recorded as calls."""
+_SUBSCRIPTS: dict[type[ast.expr_context], Implied] = {
+    ast.Load: "item",
+    ast.Store: "set-item",
+    ast.Del: "del-item",
+}
 
 
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -404,7 +409,7 @@ class ExpressionReader(ScopeRecorder):
         if isinstance(node.slice, ast.Slice):
             key = _SLICE
         if isinstance(node.value, _HOLDING):
-            self.implicit_call(node, base, "item" if isinstance(node.ctx, ast.Load) else "del-item")
+            self.implicit_call(node, base, _SUBSCRIPTS[type(node.ctx)])
         return None if base is None else SubscriptExpr(SUBSCRIPT, base, key)
 
     def _ternary(self, node: ast.IfExp) -> Expr:
