@@ -366,6 +366,8 @@ _WITHOUT = {
     ("jaydebeapi", "callproc"): "the class has no such method",
     ("libsql", "callproc"): "the class has no such method",
     ("mssql-python", "callproc"): "it raises NotSupportedError",
+    ("pymgclient", "callproc"): "the class has no such method",
+    ("pymgclient", "executemany"): "the class has no such method",
     ("pyodbc", "callproc"): "the class has no such method",
     ("pysqlite3", "callproc"): "the class has no such method",
     ("sqlcipher3", "callproc"): "the class has no such method",
@@ -374,6 +376,9 @@ _WITHOUT = {
     ("taos-ws-py", "commit"): "there are no transactions",
     ("taos-ws-py", "executemany"): "the method is called execute_many",
     ("taos-ws-py", "rollback"): "there are no transactions",
+    ("taospy", "callproc"): "it does nothing",
+    ("taospy", "commit"): "there are no transactions",
+    ("taospy", "rollback"): "there are no transactions",
 }
 
 

@@ -549,6 +549,10 @@ USED = {
         "def make(): return Shop()\nshop = make()",
         "shop.lock.acquire()",
     ),
+    "a lock of _thread": (
+        "from _thread import allocate_lock\nlock = allocate_lock()",
+        "lock.acquire()",
+    ),
 }
 _SERVED = """\
 BEFORE
