@@ -71,6 +71,32 @@ class Bus:
 
 bus = Bus()
 """
+RESOLVED = """
+class Runner:
+    def __init__(self):
+        self.resolved = {'a': []}
+        for key in self.resolved:
+            TAKEN
+    def run(self):
+        for one in self.resolved[key()]: one()
+class Scan(Runner): pass
+"""
+OF_CLASSES = "HOOKS = {Scan: {'a': [place]}}"
+TAKEN_OVER = {
+    "extended by an element": "self.resolved[key].extend(HOOKS[type(self)][key])",
+    "extended by one of get()": "self.resolved[key].extend(HOOKS.get(type(self), {}).get(key, []))",
+    "set to one of get()": "self.resolved[key] = HOOKS.get(type(self), {}).get(key, [])",
+    "added": "self.resolved[key] += HOOKS[type(self)].get(key, [])",
+    "setdefault": "self.resolved.setdefault(key, []).extend(HOOKS[type(self)][key])",
+    "one by one": "for h in HOOKS.get(type(self), {})[key]: self.resolved[key].append(h)",
+}
+COLLECTED |= {
+    f"a table of tables, {title}": (
+        f"{PLACE}{RESOLVED.replace('TAKEN', taken)}{OF_CLASSES}",
+        "Scan().run()",
+    )
+    for title, taken in TAKEN_OVER.items()
+}
 REGISTERED = {
     "a decorator that is called": (f"{ON}{PLACE}on('a', rank=1)(place)", TABLE),
     "a decorator under a name": (f"{ON}{PLACE}put = on('a')\nput(place)", TABLE),

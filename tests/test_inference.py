@@ -621,7 +621,7 @@ def _depth(value):
     if value.kind == v.PARTIAL:
         return 1 + _depth(value.callee)
     if value.kind == v.TAKER:
-        return 1 + _depth(value.container)
+        return max(1, _depth(value.container))
     if value.kind not in (v.TUPLE, v.MAPPING, v.ELEMENTS, v.MANAGER):
         return 0
     held = v.contents(value)

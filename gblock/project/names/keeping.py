@@ -70,6 +70,8 @@ _ABSORBED = re.compile(
     rb"(?:\.(?:update|extend)\(\s*|[+|]=\s*|\*)(?=((?:[\w\x80-\xff]+\.){0,3}[\w\x80-\xff]+))"
 )
 """The places where a container takes over what another one holds, with the name of that one."""
+_TAKING_OUT = frozenset({"get", "pop", "setdefault", "values", "items", "copy"})
+"""Methods of a container that give something of what it holds."""
 _MAKERS = frozenset(
     "dict OrderedDict MappingProxyType ChainMap SimpleNamespace list tuple set frozenset deque "
     "sorted reversed enumerate zip map filter chain".split()
@@ -476,10 +478,13 @@ class Keeping:
                             continue
                         holding = binding.kind in _HOLDING
                         shown = _shown(binding.value) if holding else binding.value
+                        keys: set[str | int] = set()
                         if shown is not None and (holding or binding.kind in kinds.STORES):
-                            for part in _parts(shown):
-                                for key in _keys(part):
-                                    found.setdefault(key, []).append((binding, word))
+                            keys.update(key for part in _parts(shown) for key in _keys(part))
+                        elif holding and (taken := last_name(_holder(binding.value))):
+                            keys.add(taken)  # ``handlers.extend(HOOKS[kind].get(name, []))``
+                        for key in keys:
+                            found.setdefault(key, []).append((binding, word))
         return found
 
     def holders(self, path: str, name: str, *, everywhere: bool = False) -> set[str]:
@@ -888,12 +893,29 @@ def _collecting(parameters: Sequence[Parameter], position: int | str, shift: int
 
 
 def _keys(value: Expr) -> set[str | int]:
-    """Return the last names of what a container keeps: a partial keeps a function, too."""
+    """Return the last names of what a container keeps: a partial keeps a function, too.
+
+    What it takes out of another one has the name of that: ``HOOKS.get(kind, {}).get(name)``.
+    """
     if value is not None and value.tag == tags.CALL:
-        return {last_name(value.callee), *functions_named(value)}
+        return {last_name(value.callee), *functions_named(value), last_name(_holder(value))}
+    if value is not None and value.tag == tags.SUBSCRIPT:
+        return {last_name(_holder(value))}
     if value is not None and value.tag == tags.STAR:  # [*handlers, place]
         return _keys(value.value)
     return {_key(value)}
+
+
+def _holder(value: Expr) -> Expr:
+    """Return the container out of which an expression takes something, however deep it is."""
+    while value is not None:
+        if value.tag == tags.SUBSCRIPT:
+            value = value.base
+        elif value.tag == tags.CALL and last_name(value.callee) in _TAKING_OUT:
+            value = owner_of(value.callee)
+        else:
+            break
+    return value
 
 
 def _given(call: CallExpr) -> set[str]:

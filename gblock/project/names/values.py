@@ -284,7 +284,10 @@ def may_nest(values: Values) -> bool:
 
 
 def bounded(values: Values, depth: int = 3) -> Values:
-    """Return values whose containers nest no deeper than this; deeper elements are unknown."""
+    """Return values whose containers nest no deeper than this; deeper elements are unknown.
+
+    A method of a container nests no deeper than the container.
+    """
     for value in values:
         if value.kind in _NESTING and _is_deeper(value, depth):
             return frozenset(_cut(value, depth) for value in values)
@@ -304,7 +307,7 @@ def _is_deeper(value: Value, depth: int) -> bool:
     if value.kind == PARTIAL:
         return value.callee.kind in _NESTING and _is_deeper(value.callee, depth - 1)
     if value.kind == TAKER:
-        return _is_deeper(value.container, depth - 1)
+        return _is_deeper(value.container, depth)
     return value.kind in (ELEMENTS, MANAGER) and _has_deeper(value.held, depth - 1)
 
 
@@ -321,7 +324,7 @@ def _cut(value: Value, depth: int) -> Value:
         return HolderValue(ELEMENTS, NOTHING)
     if value.kind == PARTIAL:
         return value._replace(callee=_cut(value.callee, depth - 1))
-    return value._replace(container=_cut_container(value.container, depth - 1))
+    return value._replace(container=_cut_container(value.container, depth))
 
 
 def _cut_container(value: Container, depth: int) -> Container:

@@ -166,6 +166,13 @@ class ScopeRecorder:
             owner = name_of(container.value)
             if owner is not None:
                 self._bind_attribute(owner, container.attr, kind, value, row)
+        elif isinstance(container, ast.Subscript):  # what is taken over may as well be put there
+            self.store(container.value, value, row, key_of(container.slice))
+        elif isinstance(container, ast.Call):  # table.setdefault(key, []).extend(others)
+            callee = container.func
+            if isinstance(callee, ast.Attribute) and callee.attr in ("setdefault", "get"):
+                if container.args:
+                    self.store(callee.value, value, row)
 
     def give(self, name: object, value: Expr, row: int, way: str | None = None) -> None:
         """Record the value that an option is given, if values of this option are kept."""
