@@ -168,10 +168,18 @@ class Contexts:
         return Reached(ways[0].context, tuple(ways[:_MOST_WAYS]))
 
     def _begun_elsewhere(self, way: Way) -> Way:
-        """Return a path, in another process if only other processes start its greenlet."""
+        """Return a path, in another process if only other processes start its greenlet.
+
+        What only a function without callers starts is no more known than that function, where the
+        services that may call it are known.
+        """
         starting = self._starting(way.begun) if way.context not in IDLE else ()
-        is_other = bool(starting) and all(one.context == OTHER for one in starting)
-        return way._replace(context=OTHER) if is_other else way
+        if starting and all(map(self.running.is_without_gevent, starting)):
+            return way._replace(context=OTHER)
+        is_dead = bool(starting) and all(x.context == UNKNOWN and x.is_dead for x in starting)
+        if is_dead and self.running.knows_services:
+            return way._replace(context=UNKNOWN, is_dead=True)
+        return way
 
     def _in_its_thread(self, way: Way) -> Way:
         """Return a path, in a native thread if only programs with native threads start it.

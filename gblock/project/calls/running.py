@@ -86,6 +86,23 @@ class Running:
             return way._replace(context=OTHER)
         return way
 
+    @property
+    def knows_services(self) -> bool:
+        """True if the services of the project on gevent are known."""
+        return self.processes is not None and self.processes.knows_services
+
+    def is_without_gevent(self, way: Way) -> bool:
+        """Return whether a path is of another process, or of a command without gevent."""
+        if way.context == OTHER:
+            return True
+        processes = self.processes
+        return (
+            way.context == COMMAND
+            and processes is not None
+            and processes.has_gevent
+            and processes.only_without_gevent(way.steps[0].path)
+        )
+
     def _is_of_tests(self, path: str) -> bool:
         """Return whether tests import a file, and no process of the service is known to run it."""
         found = self._of_tests.get(path)
