@@ -596,6 +596,7 @@ def test_and_without_the_framework_it_has_none(tmp_path, form):
 
 
 SHOPS = """
+KEPT = []
 class Base:
     def handle(self, name): return TAKEN
     @staticmethod
@@ -618,6 +619,7 @@ BY_NAME = {
         "native-thread",
     ),
     "given to a package": ("unknown.run(getattr(self, name))", "unknown"),
+    "given to a function that keeps it": ("KEPT.append(getattr(self, name))", "unknown"),
     "of another object": ("getattr(Other(), name)()", "unknown"),
 }
 

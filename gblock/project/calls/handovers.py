@@ -228,7 +228,7 @@ class Handovers:
 
     # -- by name
 
-    def _by_name(self, visit: Visit, here: Step) -> Iterator[Way]:
+    def _by_name(self, visit: Visit, here: Step) -> Iterator[Way | Visit]:
         """Yield the paths that begin where the method of an unknown object is handed over.
 
         ``pool.submit(plugin.lookup, order)`` may run a method with the name ``lookup``, as a call
@@ -252,9 +252,25 @@ class Handovers:
                 continue  # it is an argument of what runs
             if handover is not None and handover.offload.starts_thread:
                 yield self._elsewhere(handover, doubted, here)
-            else:
-                started = self._entries.handed(call, place, position, argument)
-                yield from self._by_framework(started, call, place, doubted, here)
+                continue
+            started = self._entries.handed(call, place, position, argument)
+            yield from self._by_framework(started, call, place, doubted, here)
+            if not started and position is not None:
+                yield from self._run_by_position(call, place, position, doubted, here)
+
+    def _run_by_position(
+        self, call: Call, place: Place, position: int, visit: Visit, here: Step
+    ) -> Iterator[Visit]:
+        """Yield the places that run an argument of a call, in the project's own functions."""
+        values = self.inference.infer(call.expression.callee, place)
+        called = self.inference.callees.functions(values)
+        takers = sorted((x for x in called if x.kind == v.FUNCTION), key=repr)
+        steps, given = (here, *visit.steps), (visit.path, visit.scope)
+        for one in takers:
+            for run in self._receivers.runs(one, call.expression, place, given, at=position):
+                inside = Visit(run.path, run.scope, run.at, steps, False, visit.beside, run.only)
+                is_called = v.comes_from(one, run.path, run.scope)
+                yield self._through(inside, place, self._function(place)) if is_called else inside
 
     def _is_unknown(self, method: AttributeExpr, place: Place) -> bool:
         """Return whether neither a method nor its object is known."""

@@ -232,19 +232,9 @@ class LookedUp:
     def _takers(self, call: Call, place: Place) -> Iterator[CallExpr]:
         """Yield the calls of ``getattr`` with a computed name whose result may be called.
 
-        ``globals()[name]`` and ``vars(views).get(name)`` are written as such a call. A function of
-        the project may call what it is given: ``self.safely(getattr(self, name), order)``.
+        ``globals()[name]`` and ``vars(views).get(name)`` are written as such a call.
         """
-        callee = call.expression.callee
-        taken = [*self._taken_by(callee, place)]
-        given = [
-            one
-            for argument in call.expression.positional
-            for one in self._taken_by(argument, place)
-        ]
-        if given and any(x.kind == v.FUNCTION for x in self.inference.infer(callee, place)):
-            taken += given
-        yield from taken
+        yield from self._taken_by(call.expression.callee, place)
 
     def _taken_by(self, expression: Expr, place: Place) -> Iterator[CallExpr]:
         """Yield the calls of ``getattr`` with a computed name that an expression stands for."""

@@ -68,6 +68,7 @@ class Receivers:
         given: tuple[str, int],
         *,
         is_task: bool = False,
+        at: int | None = None,
     ) -> Iterator[RunPlace]:
         """Yield the calls of the parameter through which a project function gets a function.
 
@@ -77,8 +78,9 @@ class Receivers:
             place: Its place.
             given: The module and the scope of the function.
             is_task: True if the function is a task, which some of its methods run, too.
+            at: The position of the function among the arguments, if no value says it.
         """
-        for key in self._keys(expression, place, given):
+        for key in self._keys(expression, place, given) if at is None else (at,):
             if callee.kind != v.FUNCTION:
                 yield from self._by_object(callee, key, given, is_task)
                 continue
