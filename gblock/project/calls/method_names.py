@@ -74,13 +74,16 @@ class MethodNames:
 
 
 def may_take(scope: Scope, call: CallExpr) -> bool:
-    """Return whether a method has a parameter for each argument of a call on an object."""
-    names = {last_name(one) for one in scope.decorators}
-    if hides_arguments(call) or not names <= _PLAIN:
+    """Return whether a method has a parameter for each argument of a call on an object.
+
+    A decorator may add arguments by position, and seldom takes one by a name of its own.
+    """
+    if hides_arguments(call):
         return True
+    names = {last_name(one) for one in scope.decorators}
     kinds = [one.kind for one in scope.parameters]
     room = kinds.count("positional") - ("staticmethod" not in names)
-    if "*" not in kinds and len(call.positional) > room:
+    if names <= _PLAIN and "*" not in kinds and len(call.positional) > room:
         return False
     given = {name for name, _ in call.keywords}
     return "**" in kinds or given <= {one.name for one in scope.parameters}
