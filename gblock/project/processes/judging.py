@@ -29,6 +29,8 @@ _SEVERAL = 20
 """Modules: a project of as many is no sketch."""
 _WAITS = frozenset(PATCHED).difference(("os", "queue", "signal", "ssl"))
 """The modules whose patch lets greenlets run while others wait."""
+_SERVES = re.compile(rb"^\w[^#\n]*\.serve_forever\(", re.MULTILINE)
+"""A statement of a module that serves, outside of its functions and its main guard."""
 
 
 class Judgement(NamedTuple):
@@ -145,6 +147,10 @@ class Judging:
             return Judgement(NO, f"{where} is for another worker class")
         if server.why == DEFAULT_WORKER and any(one.path == server.by_path for one in patches):
             return Judgement(YES, where)
+        serving = [x for x in server.entries if _SERVES.search(self._loading.modules.data(x))]
+        if serving:  # gunicorn never handles a request: the import does not end
+            place = os.path.basename(serving[0])
+            return Judgement(YES, f"{where}, and {place} serves when it is imported")
         if self._mentions.may_start_others(self._loading.of(server)):
             return Judgement(YES, f"{where}, but {server.why}", in_turn=True)
         return Judgement(NO, server.why)
