@@ -25,6 +25,8 @@ else:
 
 _WEB = re.compile(rb"\b(?:WSGIServer|SocketIO)\(")
 """Calls in the file of a program that make a server of requests."""
+_SOCKETS = re.compile(rb"\bgevent\.socket\b|\bgevent[ \t]+import[ \t][^\n]*\bsocket\b")
+"""What code contains that means to do without the patch."""
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+gevent(?:websocket)?\b", re.MULTILINE)
 
 
@@ -50,7 +52,7 @@ class MissingMonkeyPatch(ProcessRule):
     the same cause: `unpatched-call` reports each of them. Where no such call is known to run, this
     is a note; if the process serves requests and imports a package that is neither one of the
     frameworks that gblock knows nor of the standard library, it is a warning, since that package
-    may wait.
+    may wait. A program that uses `gevent.socket` does without the patch on purpose.
 
     ## Why it blocks the hub
 
@@ -169,8 +171,13 @@ def _imported(service: Service, process: Process) -> str:
     processes, modules = service.processes, service.modules
     if not process.is_server and not any(_WEB.search(modules.data(x)) for x in process.entries):
         return ""
-    frameworks = processes.inference.catalog.frameworks
-    known = frozenset({"gevent", *sys.stdlib_module_names}).union(*(x for _, x in frameworks))
+    if any(_SOCKETS.search(modules.data(path)) for path in processes.modules_of(process)):
+        return ""
+    catalog = processes.inference.catalog
+    known = frozenset({"gevent", *sys.stdlib_module_names}).union(
+        (symbol.partition(".")[0] for symbol in catalog.by_symbol),
+        *(packages for _, packages in catalog.frameworks),
+    )
     packages = {
         one.value.module.partition(".")[0]
         for path in processes.modules_of(process)
