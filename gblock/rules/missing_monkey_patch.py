@@ -26,7 +26,7 @@ else:
 _WEB = re.compile(rb"\b(?:WSGIServer|SocketIO)\(")
 """Calls in the file of a program that make a server of requests."""
 _SOCKETS = re.compile(rb"\bgevent\.socket\b|\bgevent[ \t]+import[ \t][^\n]*\bsocket\b")
-"""What code contains that means to do without the patch."""
+"""Texts of which code that means to do without the patch contains at least one."""
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+gevent(?:websocket)?\b", re.MULTILINE)
 
 
