@@ -411,7 +411,7 @@ class Assessment:
     def _contexts(self) -> Contexts:
         processes = (lambda: self._processes) if self._is_project else None
         sites = self._sites
-        return Contexts(sites.inference, sites.offloading, sites.forks, processes)
+        return Contexts(sites.inference, sites.offloading, sites.forks, sites.interrupts, processes)
 
 
 def _related(step: Step) -> Related:

@@ -19,6 +19,7 @@ from gblock.project.calls.concurrency import Concurrency
 from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.forks import Forks
 from gblock.project.calls.handovers import Handovers
+from gblock.project.calls.interrupts import Interrupts
 from gblock.project.calls.named_runs import NamedRuns
 from gblock.project.calls.offloading import Offloading
 from gblock.project.calls.queues import Queues
@@ -31,6 +32,7 @@ from gblock.project.calls.ways import (
     NATIVE,
     OTHER,
     REQUEST,
+    SHUTDOWN,
     UNKNOWN,
     Reached,
     Step,
@@ -69,6 +71,7 @@ class Contexts:
         inference: Type inference over the project.
         offloading: Finds the code that runs in native threads.
         forks: Finds the code that only a child process runs.
+        interrupts: Finds the code that runs once the program ends.
         processes: Finds the processes of the project; None where the files are no project.
     """
 
@@ -77,6 +80,7 @@ class Contexts:
         inference: Inference,
         offloading: Offloading,
         forks: Forks,
+        interrupts: Interrupts,
         processes: Callable[[], Processes] | None = None,
     ) -> None:
         self.inference = inference
@@ -90,6 +94,7 @@ class Contexts:
         self._named_runs = NamedRuns(inference)
         self._concurrency = Concurrency(inference, self.running)
         self._forks = forks
+        self._interrupts = interrupts
         self._usage = Usage(inference.modules)
         self._handovers = Handovers(
             inference,
@@ -104,7 +109,7 @@ class Contexts:
         self._asked: set[Place] = set()
         """The places whose contexts a search needs at the time."""
         self._started: dict[tuple[str, int], list[Started]] = {}
-        self._leading_on: dict[tuple[str, int], tuple[list[Caller], bool, bool]] = {}
+        self._leading_on: dict[tuple[str, int], tuple[list[Caller], frozenset[str]]] = {}
 
     def _served(self) -> frozenset[str]:
         processes = self.running.processes
@@ -236,11 +241,9 @@ class Contexts:
         ways = list(self._of_entries(summary, visit, here))
         if summary.scopes[visit.scope].is_async and self.running.runs_asyncio_alone(visit.path):
             return ways or [Way(OTHER, (here, *visit.steps), True)], []
-        callers, is_proxied, is_forked = self._callers_of(summary, visit.scope)
-        if is_proxied:
-            ways.append(Way(NATIVE, (here, *visit.steps), visit.is_certain))
-        if is_forked:
-            ways.append(Way(OTHER, (here, *visit.steps), visit.is_certain))
+        callers, apart = self._callers_of(summary, visit.scope)
+        steps = (here, *visit.steps)
+        ways += (Way(context, steps, visit.is_certain) for context in sorted(apart))
         more = list(self._of_callers(callers, visit, here))
         for found in self._handovers.of(visit, here):
             if isinstance(found, Way):
@@ -258,8 +261,10 @@ class Contexts:
             return [], [self._defining(summary, visit, here)]
         return [nothing], []
 
-    def _callers_of(self, summary: ModuleSummary, index: int) -> tuple[list[Caller], bool, bool]:
-        """Return the callers of a function that lead on, and whether a proxy or a child calls it.
+    def _callers_of(
+        self, summary: ModuleSummary, index: int
+    ) -> tuple[list[Caller], frozenset[str]]:
+        """Return the callers of a function that lead on, and the contexts of those that do not.
 
         The paths to several calls often lead through the same functions.
         """
@@ -271,11 +276,21 @@ class Contexts:
             callers = [] if is_sent else list(self._callers.of(summary.filename, index))
             for entry in dict.fromkeys(one.entry for one in entries if one.entry is not None):
                 callers += self._named_runs.callers(entry, summary)
-            direct = [one for one in callers if not self._is_through_proxy(one)]
-            onward = [one for one in direct if not self._forks.contain(one.row, one.path)]
-            found = (onward, len(direct) < len(callers), len(onward) < len(direct))
-            self._leading_on[key] = found
+            apart = [self._apart(one) for one in callers]
+            onward = [one for one, context in zip(callers, apart, strict=True) if not context]
+            found = self._leading_on[key] = onward, frozenset(filter(None, apart))
         return found
+
+    def _apart(self, caller: Caller) -> str:
+        """Return the context of a call if it is another than that of the code around it.
+
+        A proxy makes the call in a native thread, a child process makes it, or a program that ends.
+        """
+        if self._is_through_proxy(caller):
+            return NATIVE
+        if self._forks.contain(caller.row, caller.path):
+            return OTHER
+        return SHUTDOWN if self._interrupts.contain(caller.row, caller.path) else ""
 
     def _is_through_proxy(self, caller: Caller) -> bool:
         """Return whether a proxy runs the function in a native thread where this one calls it."""

@@ -12,6 +12,7 @@ from gblock.project.calls.absence import Absence
 from gblock.project.calls.arguments import READY, Wait, length, wait
 from gblock.project.calls.cooperation import Cooperation
 from gblock.project.calls.forks import Forks
+from gblock.project.calls.interrupts import Interrupts
 from gblock.project.calls.obtainable import Obtainable
 from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.readiness import Readiness
@@ -120,6 +121,7 @@ class Sites:
         self._absence = Absence(inference.modules)
         self._unreachable = Unreachable(inference.modules)
         self.forks = Forks(inference.modules)
+        self.interrupts = Interrupts(inference.modules)
         catalog = inference.catalog
         self.verbs = {symbol.rpartition(".")[2] for symbol in catalog.by_symbol}
         self.verbs.update(
@@ -267,9 +269,8 @@ class Sites:
         site = self._any_site(call, path, kept)
         if site is None or self._absence.contain(call.row, path):
             return None
-        if self._unreachable.contain(call.row, path) or self.forks.contain(call.row, path):
-            return None
-        return site
+        apart = (self._unreachable, self.forks, self.interrupts)
+        return None if any(one.contain(call.row, path) for one in apart) else site
 
     def _any_site(self, call: AnyCall, path: str, kept: set[str]) -> Site | None:
         place = Place(path, call.scope, call.path)
