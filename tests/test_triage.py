@@ -71,6 +71,35 @@ def test_a_file_that_is_handed_an_object_is_kept(tmp_path):
     assert [4] == dropped(tmp_path, files)[1]
 
 
+MAKER = "import boto3\nstore = boto3.client('s3')\n"
+USE = "from shop import store\ndef handle():\n    store.get_object()\n"
+
+
+@pytest.mark.parametrize("much", [0, triage._MUCH])
+@pytest.mark.parametrize(
+    ("patch", "rows"),
+    [("import gevent\n", [1, 3]), ("import gevent.monkey; gevent.monkey.patch_all()\n", [])],
+)
+def test_objects_whose_methods_have_any_name_travel_where_nothing_patches(
+    tmp_path, monkeypatch, much, patch, rows
+):
+    monkeypatch.setattr(triage, "_MUCH", much)
+    start = "import web\nif __name__ == '__main__':\n    gevent.spawn(web.handle).join()\n"
+    files = {"shop.py": MAKER, "web.py": USE, "far.py": "x.get_object()\n", "app.py": patch + start}
+
+    found = dropped(tmp_path, files)
+
+    assert rows == found[1]
+    assert found[0] >= 1
+
+
+def test_a_package_that_returns_objects_with_methods_of_any_name_is_enough(tmp_path):
+    text = "import gevent, boto3\ndef handle():\n    boto3.client('s3').get_object()\n"
+    start = "if __name__ == '__main__':\n    gevent.spawn(handle).join()\n"
+
+    assert (0, [1, 3]) == dropped(tmp_path, {"app.py": text + start})
+
+
 @pytest.mark.parametrize(
     ("path", "data", "expected"),
     [

@@ -144,7 +144,9 @@ class Results:
     ) -> Values:
         special = self.passing.result(symbol, expression, place)
         if special is not None:
-            return special
+            # An iterable of the results of a function may wait for them.
+            waits = symbol in self.inference.catalog.returns
+            return special | self.returned(symbol) if waits else special
         holds, generics = self.inference.conditions.holds, self.inference.generics
         for variant in self.inference.catalog.variants.get(symbol, ()):
             if holds(variant, expression, place):

@@ -302,7 +302,8 @@ class Triage:
             yield rf"from[ \t]+{root}[ \t]+import[ \t]+(?:[^\n]*\b(?:{names})\b|[(*])"
             yield rf"import[ \t]+{root}[ \t]+as\b"
         if package.anything or (package.operators and not package.methods):
-            yield rf"{root}(?<!\w{root})\b"
+            leading = (one for one, to in self.vocabulary.leads.items() if root in to)
+            yield from (rf"{one}(?<!\w{one})\b" for one in (root, *leading))
 
     def names_method(self, path: str) -> bool:
         """Return whether a file imports a package and names a method and a maker of its objects."""
@@ -385,14 +386,19 @@ class Triage:
         with_methods = frozenset(
             root
             for root in roots
-            if packages[root].methods or packages[root].whole or packages[root].is_callable
+            if packages[root].methods
+            or packages[root].whole
+            or packages[root].is_callable
+            or self._has_any_name(root)
         )
         data = self.modules.data
         importing = [path for path in self.modules.files if self.imported(path) & with_methods]
         self._find_callables(importing)
-        named = self._attributes_of(with_methods)
+        named = self._attributes_of(one for one in with_methods if not self._has_any_name(one))
         if named is None:
-            return
+            if not any(map(self._has_any_name, with_methods)):
+                return
+            named = _Attributes(frozenset(), None)
         known: dict[str, frozenset[bytes]] = {}
 
         def attributes(path: str) -> frozenset[bytes]:
@@ -417,12 +423,27 @@ class Triage:
                 if bytes_left < 0:
                     break
         self._is_big = bytes_left < 0
-        reach = self._near if self._is_big else self._connected
-        for group, paths in reach(seeds).items():
-            wanted = self._attributes_of(group)
-            for path in paths:
-                if wanted is not None and wanted.are_in(data(path), attributes(path)):
-                    self._reached[path] = self._reached.get(path, frozenset()) | group
+        is_long = sum(len(data(path)) for path in self.modules.files) > _MUCH
+        for any_name, is_far in ((False, not self._is_big), (True, not is_long)):
+            # Calls of any name are in nearly all files.
+            chosen = {
+                group: starts
+                for group, starts in seeds.items()
+                if any(map(self._has_any_name, group)) is any_name
+            }
+            reach = self._connected if is_far else self._near
+            for group, paths in reach(chosen).items() if chosen else ():
+                wanted = self._attributes_of(group)
+                for path in paths:
+                    if wanted is not None and wanted.are_in(data(path), attributes(path)):
+                        self._reached[path] = self._reached.get(path, frozenset()) | group
+
+    def _has_any_name(self, root: str) -> bool:
+        """Return whether calls of any name matter in all files that a package's objects reach.
+
+        Where a process patches nothing, many clients have methods that only their servers know.
+        """
+        return self.vocabulary.unpatched and self.vocabulary.packages[root].anything
 
     def _find_callables(self, importing: list[str]) -> None:
         """Record the names under which files keep objects of a package that block when called."""
@@ -448,7 +469,7 @@ class Triage:
     def _attributes_of(self, roots: Iterable[str]) -> _Attributes | None:
         """Return what shows calls of the methods of some packages, None if there are none."""
         roots = list(roots)
-        if any(self.vocabulary.packages[root].whole for root in roots):
+        if any(self.vocabulary.packages[one].whole or self._has_any_name(one) for one in roots):
             return _Attributes(frozenset(), re.compile(rb"\.\w+"))
         names = {name for root in roots for name in self.vocabulary.packages[root].methods}
         called = {name for root in roots for name in self._callables.get(root, ())}

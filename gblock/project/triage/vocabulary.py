@@ -217,18 +217,19 @@ class Vocabulary:
         self._outlines = outlines
         self._is_on = is_on
         self._known = words
-        self._unpatched = unpatched
+        self.unpatched = unpatched
+        """True for the blockers that block only without gevent's patch."""
 
     @cached_property
     def blockers(self) -> tuple[Chunk, ...]:
         """The blockers that can be reported."""
         if self._is_on is None:
-            known = (one.on_by_default(unpatched=self._unpatched) for one in self._outlines.all)
+            known = (one.on_by_default(unpatched=self.unpatched) for one in self._outlines.all)
             return tuple(chain.from_iterable(known))
         return tuple(
             chunk
             for chunk in self._outlines.named
-            if chunk.kind == "blocker" and chunk.unpatched == self._unpatched and self._is_on(chunk)
+            if chunk.kind == "blocker" and chunk.unpatched == self.unpatched and self._is_on(chunk)
         )
 
     @cached_property
