@@ -40,7 +40,7 @@ def blockers_document() -> str:
         # Addresses of blockers, such as in SARIF, point to the row of their package.
         places = "".join(f'<a id="{blocker.id}"></a>' for blocker in blockers)
         link = f"[{distribution}](blockers/{normalized(distribution)}.md)"
-        lines.append(f"| {places}{link} | {' | '.join(cells)} |")
+        lines.append(f"| {places}{link} |{'|'.join(cells)}|")
     lines += ["", "## Drivers chosen by a string", "", f"Reported by {rules.OF_DRIVERS}.", ""]
     lines += ["| id | strings | level | hub's gap | instead |", "|---|---|---|---|---|"]
     for driver in known.drivers:

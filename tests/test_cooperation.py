@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 from harness import assert_exactly, check, report_of
 
 from gblock.config import Config
+from gblock.diagnostics import Severity
 from gblock.project.processes.conditions import condition, conditions_around, places, variable
 
 COMMIT = "import psycopg2\nc = psycopg2.connect('')\nc.commit()\n"
@@ -338,6 +341,32 @@ def test_the_patch_would_help_a_driver_in_python_alone(tree, files, reported):
     found = check([str(root)], Config(root=str(root), filename=str(root / "x"))).diagnostics
 
     assert reported is ("unpatched-call" in [one.code for one in found])
+
+
+@pytest.fixture
+def clients(tmp_path):
+    """The project of clients in Python, whose own fixture has a place for each call."""
+    project = Path(__file__).parent / "fixtures" / "projects" / "unpatched_clients"
+    return Path(shutil.copytree(project, tmp_path / "project"))
+
+
+@pytest.mark.parametrize("setting", ["gevent-monkey-patch", "gevent-early-monkey-patch"])
+def test_clients_in_python_are_cooperative_where_the_server_patches(clients, setting):
+    with (clients / "uwsgi.ini").open("a", encoding="utf-8") as file:
+        file.write(f"{setting} = true\n")
+    report = check([str(clients)], Config(root=str(clients)), min_severity="note")
+
+    assert [] == [one for one in report.diagnostics if one.code != "late-monkey-patch"]
+
+
+def test_calls_of_clients_in_python_are_places_of_one_cause(clients):
+    options = {"assume_gevent": False}
+    found = check([str(clients)], Config(root=str(clients)), **options).diagnostics
+    missing = [one for one in found if one.code == "missing-monkey-patch"]
+
+    assert [Severity.ERROR] == [one.severity for one in missing]
+    assert {missing[0].cause} == {one.cause for one in found}
+    assert len(found) > 30
 
 
 LIB = (

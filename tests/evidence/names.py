@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress  # noqa: F401 - used by scenarios
 from types import SimpleNamespace  # noqa: F401 - imported by servers
 
 from gevent.monkey import get_original
@@ -64,6 +65,17 @@ def delay(server, seconds):
     with socket.create_connection((server.host, server.control)) as connection:
         connection.sendall(f"{seconds}\n".encode())
         connection.recv(1)
+
+
+def redirect(server):
+    """From here on, let each connection of this process lead to a server, whatever its host."""
+    import socket
+
+    address = server.host, server.port
+    create, look_up, connect = socket.create_connection, socket.getaddrinfo, socket.socket.connect
+    socket.create_connection = lambda _, *rest, **options: create(address, *rest, **options)
+    socket.getaddrinfo = lambda host, port, *rest, **options: look_up(*address, *rest, **options)
+    socket.socket.connect = lambda self, _: connect(self, address)
 
 
 def answer(server, method, message):
