@@ -1485,6 +1485,59 @@ def test_a_greenlet_is_of_the_process_that_starts_it(tmp_path):
     assert ["greenlet"] == [one.context for one in found if one.blocker == "os-system"]
 
 
+WRAPPED = """
+import functools, os, threading, gevent
+
+def threaded(function):
+    @functools.wraps(function)
+    def wrapper(*args):
+        threading.Thread(target=function, args=args).start()
+    return wrapper
+
+def spawned(function):
+    gevent.spawn(function)
+    return function
+
+def started(daemon):
+    def decorate(function):
+        def wrapper(*args):
+            gevent.spawn(function, *args)
+        return wrapper
+    return decorate
+
+@threaded
+def other(): pass
+"""
+DRAWN = """def work(): CALL
+class Plots:
+    def draw(self): gevent.spawn(work)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "train", "served", "context"),
+    [
+        ("@threaded\ndef work(): CALL\n", "work()", "pass", "command"),
+        ("@started(True)\ndef work(): CALL\n", "work()", "pass", "command"),
+        ("@threaded\ndef work(): CALL\n", "work()", "plots.work()", "request"),
+        ("@started(True)\ndef work(): CALL\n", "work()", "plots.work()", "request"),
+        ("@spawned\ndef work(): CALL\n", "other()", "pass", "greenlet"),
+        (DRAWN, "other()", "pass", "unknown"),
+        (DRAWN, "other()", "plots.Plots().draw()", "greenlet"),
+    ],
+)
+def test_a_greenlet_is_as_known_as_the_calls_that_start_it(tmp_path, code, train, served, context):
+    """A service imports the module, and a script without gevent calls its functions."""
+    files = {
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+        "app.py": f"import plots\ndef app(environ, start): {served}\n",
+        "train.py": f"from plots import *\nif __name__ == '__main__':\n    {train}\n",
+        "plots.py": WRAPPED + code,
+    }
+    found = reported(tmp_path, files, all_contexts=True, select=["os-system"])
+    assert [context] == [one.context for one in found if one.blocker == "os-system"]
+
+
 @pytest.mark.parametrize(("guard", "context"), [('"__main__"', "native-thread"), ("", "greenlet")])
 def test_a_thread_is_native_if_only_programs_with_native_threads_start_it(tmp_path, guard, context):
     """Another program, which patches all, imports the module."""

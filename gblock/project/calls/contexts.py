@@ -152,7 +152,8 @@ class Contexts:
 
         They may import the module that starts it and never call the function that does.
         """
-        starting = self.of(way.begun).ways if way.begun is not None else ()
+        ways = self.of(way.begun).ways if way.begun is not None else ()
+        starting = [one for one in ways if one.begun != way.begun]
         return not starting or any(
             one.steps[0].path in files and one.context not in IDLE for one in starting
         )
@@ -178,11 +179,13 @@ class Contexts:
         What only a function without callers starts is no more known than that function, where the
         services that may call it are known.
         """
-        starting = self._starting(way.begun) if way.context not in IDLE else ()
-        if starting and all(map(self.running.is_without_gevent, starting)):
+        ways = self._starting(way.begun) if way.context not in IDLE else ()
+        starting = [one for one in ways if one.begun != way.begun]
+        known = [one for one in starting if not self.running.is_without_gevent(one)]
+        if starting and not known:
             return way._replace(context=OTHER)
-        is_dead = bool(starting) and all(x.context == UNKNOWN and x.is_dead for x in starting)
-        if is_dead and self.running.knows_services:
+        is_dead = all(x.context == UNKNOWN and (x.is_dead or x.is_unused) for x in known)
+        if known and is_dead and self.running.knows_services:
             return way._replace(context=UNKNOWN, is_dead=True)
         return way
 
@@ -369,6 +372,7 @@ class Contexts:
             after_patch = entry is not None and entry.after_patch
             is_thread = entry is not None and entry.threaded and context == GREENLET
             thread = self._made_at(visit.path, scope.parent) if is_thread else None
+            is_begun = started.is_wrapped and context == GREENLET
             is_unused = (
                 entry is not None
                 and entry.framework in _THREADS
@@ -380,6 +384,7 @@ class Contexts:
                 steps,
                 is_certain,
                 is_unused=is_unused,
+                begun=Place(visit.path, visit.scope, ()) if is_begun else None,
                 thread=thread,
                 after_patch=after_patch,
             )

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 from gblock.catalog.entries import Argument, Entry, fits
 from gblock.project.calls.labels import Labels, of_call, of_decorator
 from gblock.project.calls.last_names import ByLastName
-from gblock.project.calls.registrars import handed_by
+from gblock.project.calls.registrars import handed_by, is_of_outer
 from gblock.project.calls.registrations import Registrations, suits
 from gblock.project.calls.ways import STARTUP
 from gblock.project.calls.workers import Application
@@ -54,6 +54,9 @@ class Started(NamedTuple):
     """True if inferred; if not, only the names match."""
     entry: Entry | None = None
     """The entry, where more of it matters than its context."""
+    is_wrapped: bool = False
+    """True if calls of the function start it: a decorator of the project has made a wrapper of it,
+    which hands it over."""
 
     @property
     def only_in(self) -> tuple[str, ...]:
@@ -86,7 +89,7 @@ class Entries:
         self._in_files: dict[str, list[tuple[str, Entry]]] = {}
         """By file, its name in the project and the entries that start functions of such a file."""
         self._applied: dict[tuple[str, int], list[Entry]] = {}
-        self._registering: dict[tuple[tuple[str, int], bool], list[Entry]] = {}
+        self._registering: dict[tuple[tuple[str, int], bool], dict[Entry, bool]] = {}
         self._objects: dict[Entry, set[tuple[str, int]]] = {}
         self._mixed: dict[tuple[str, int], set[str]] = {}
         self._held: dict[str, dict[str | int, list[tuple[int, str]]]] = {}
@@ -242,9 +245,9 @@ class Entries:
             called = decorator if decorator.tag == tags.CALL else None
             callee = without_arguments(decorator)
             known = self._of_callee(self._by_decorator, callee, summary.filename)
-            for entry in self._behind(callee, place, called is not None):
+            for entry, is_wrapped in self._behind(callee, place, called is not None).items():
                 label = of_decorator(entry, called, last_name(callee), scope)
-                yield Started(entry.context, entry.framework, label, False, entry)
+                yield Started(entry.context, entry.framework, label, False, entry, is_wrapped)
             if not known:
                 continue
             symbols = self._called(callee, place)
@@ -266,14 +269,16 @@ class Entries:
         names = self.inference.calling.original_names(path, name)
         return [one for written in sorted(names) for one in index.of(written)]
 
-    def _behind(self, callee: Expr, place: Place, is_called: bool) -> list[Entry]:
+    def _behind(self, callee: Expr, place: Place, is_called: bool) -> dict[Entry, bool]:
         """Return the entries to which a decorator of the project gives what it decorates.
+
+        Each is True if only a wrapper gives it, once something calls this.
 
         ``def view(route): return framework_view(route, audit=True)`` is such a decorator, and so
         is a class whose ``__call__`` applies the framework's decorator to its inner function, or
         a function that hands what it takes to a framework: ``app.add_url_rule(url, name, view)``.
         """
-        found: dict[Entry, None] = {}
+        found: dict[Entry, bool] = {}
         values = map(unwrapped, self.inference.infer(callee, place))
         for key in sorted({(x.path, x.scope) for x in values if x.kind in (v.FUNCTION, v.CLASS)}):
             if key not in self._applied:
@@ -281,15 +286,23 @@ class Entries:
                 self._applied[key] = self._applied_in(*key)
             if (key, is_called) not in self._registering:
                 self._registering[key, is_called] = self._registered_by(*key, is_called=is_called)
-            found.update(dict.fromkeys(self._applied[key]))
-            found.update(dict.fromkeys(self._registering[key, is_called]))
-        return list(found)
+            found.update(dict.fromkeys(self._applied[key], False))
+            found.update(self._registering[key, is_called])
+        return found
 
-    def _registered_by(self, path: str, index: int, *, is_called: bool) -> list[Entry]:
-        """Return the entries to which a decorator hands what it decorates, as an argument."""
-        handed = handed_by(self.modules.summary(path), index, is_called=is_called)
-        started = (one for given in handed for one in self.handed(*given))
-        return [one.entry for one in started if one.entry is not None]
+    def _registered_by(self, path: str, index: int, *, is_called: bool) -> dict[Entry, bool]:
+        """Return the entries to which a decorator hands what it decorates, as an argument.
+
+        Each is True if only a wrapper does it.
+        """
+        summary = self.modules.summary(path)
+        found: dict[Entry, bool] = {}
+        for call, place, position, argument in handed_by(summary, index, is_called=is_called):
+            is_wrapped = is_of_outer(summary, argument, call.scope)
+            for one in self.handed(call, place, position, argument):
+                if one.entry is not None:
+                    found[one.entry] = found.get(one.entry, True) and is_wrapped
+        return found
 
     def _applied_in(self, path: str, index: int) -> list[Entry]:
         """Return the entries of the decorators that a function or class calls or applies."""

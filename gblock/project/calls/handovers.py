@@ -12,7 +12,7 @@ from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.offloading import Handover, Offloading
 from gblock.project.calls.queues import Queues
 from gblock.project.calls.receivers import Receivers
-from gblock.project.calls.registrars import Filled, handing
+from gblock.project.calls.registrars import Filled, handing, is_of_outer
 from gblock.project.calls.running import Running
 from gblock.project.calls.visits import Visit, step_in
 from gblock.project.calls.ways import GREENLET, NATIVE, UNKNOWN, Step, Way
@@ -133,7 +133,10 @@ class Handovers:
         if is_thread:
             context = self._running.of_thread(handover.place.path)
         step = Step(handover.place.path, handover.call.row, f"{context} {here.text}")
-        begun = handover.place if context == GREENLET else None
+        place = handover.place
+        if is_of_outer(self.modules.summary(place.path), handover.argument, place.scope):
+            place = Place(visit.path, visit.scope, ())
+        begun = place if context == GREENLET else None
         steps = (step, *visit.steps)
         thread = handover.place if is_thread else None
         return Way(context, steps, visit.is_certain, begun=begun, thread=thread)

@@ -47,6 +47,20 @@ def handed_by(
     return _handing(summary, owner, dict(_taking(summary, owner, is_called)))
 
 
+def is_of_outer(summary: ModuleSummary, argument: Expr, scope: int) -> bool:
+    """Return whether an expression names a parameter of a function around that of a scope.
+
+    A wrapper hands over what its decorator takes.
+    """
+    if argument is None or argument.tag != tags.NAME:
+        return False
+    owner = summary.binding(argument.identifier, scope)
+    if owner in (0, summary.function_around(scope)):
+        return False
+    bound = summary.scopes[owner].bindings.get(argument.identifier, ())
+    return any(one.kind == kinds.PARAMETER for one in bound)
+
+
 def handing(
     summary: ModuleSummary, index: int, parameter: Filled
 ) -> Iterator[tuple[Call, Place, int | None, Expr]]:

@@ -52,7 +52,8 @@ class Way(NamedTuple):
     keeps it, a call hands it to other code, a decorator or a base class is of a package, or it is
     made at start-up."""
     begun: Place | None = None
-    """The place that starts the greenlet in which it begins, if it begins in one."""
+    """The place that starts the greenlet in which it begins, if it begins in one; the function if
+    calls of this do, as a decorator has made a wrapper of it."""
     thread: Place | None = None
     """The place that starts the thread of the standard library in which it begins, or that makes
     its object; monkey patching makes a greenlet of the thread."""
