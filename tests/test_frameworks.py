@@ -543,6 +543,62 @@ APPLICATIONS = {
         """,
         {},
     ),
+    "pyramid subscriber of a request": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        from pyramid.events import ApplicationCreated, NewRequest, subscriber
+
+        @subscriber(NewRequest)
+        def place(event): CALL
+
+        config = Configurator()
+        """,
+        {},
+    ),
+    "pyramid subscriber of the application": (
+        "startup",
+        "",
+        """
+        from pyramid.config import Configurator
+        from pyramid.events import ApplicationCreated, NewRequest, subscriber
+
+        @subscriber(ApplicationCreated)
+        def place(event): CALL
+
+        config = Configurator()
+        """,
+        {},
+    ),
+    "pyramid subscriber that is added": (
+        "request",
+        "",
+        """
+        from pyramid.config import Configurator
+        from pyramid.events import ApplicationCreated, NewRequest, subscriber
+
+        def place(event): CALL
+
+        config = Configurator()
+        config.add_subscriber(place, NewRequest)
+        """,
+        {},
+    ),
+    "pyramid subscriber that is added for the application": (
+        "startup",
+        "",
+        """
+        from pyramid.config import Configurator
+        from pyramid.events import ApplicationCreated, NewRequest, subscriber
+
+        def place(event): CALL
+
+        config = Configurator()
+        config.add_subscriber(place, ApplicationCreated)
+        """,
+        {},
+    ),
     "pyramid root factory": (
         "request",
         "",
