@@ -171,7 +171,8 @@ def _imported(service: Service, process: Process) -> str:
     processes, modules = service.processes, service.modules
     if not process.is_server and not any(_WEB.search(modules.data(x)) for x in process.entries):
         return ""
-    if any(_SOCKETS.search(modules.data(path)) for path in processes.modules_of(process)):
+    paths = processes.modules_of(process)
+    if any(_SOCKETS.search(modules.data(path)) for path in paths):
         return ""
     catalog = processes.inference.catalog
     known = frozenset({"gevent", *sys.stdlib_module_names}).union(
@@ -180,7 +181,7 @@ def _imported(service: Service, process: Process) -> str:
     )
     packages = {
         one.value.module.partition(".")[0]
-        for path in processes.modules_of(process)
+        for path in paths
         for scope in modules.summary(path).scopes
         for bindings in scope.bindings.values()
         for one in bindings

@@ -195,19 +195,21 @@ class Handovers:
         return any(
             any(True for _ in self._receivers.runs(one, call, place, given))
             or any(
-                self._is_run(onward, filled)
+                self._is_run(one, filled, _MOST_HANDED_ON + 1)
                 for filled in self._receivers.parameters(one, call, place, given)
-                for handed in handing(self.modules.summary(one.path), one.scope, filled)
-                for onward, filled in self._onward(one, *handed)
             )
             for one in sorted(takers, key=repr)
             if one.kind == v.FUNCTION
         )
 
-    def _is_run(
-        self, function: v.FunctionValue, filled: Filled, depth: int = _MOST_HANDED_ON
-    ) -> bool:
-        """Return whether a function of the project runs a function that it takes."""
+    def _is_run(self, function: v.FunctionValue, filled: Filled, depth: int) -> bool:
+        """Return whether a function of the project runs a function that it takes.
+
+        Args:
+            function: The function.
+            filled: The parameter with the other one.
+            depth: How many functions may still pass it on.
+        """
         if self._receivers.is_run(function, filled):
             return True
         summary = self.modules.summary(function.path)

@@ -203,25 +203,29 @@ class LookedUp:
         """Return the calls in a file of what a ``getattr`` of a computed name gives."""
         found = self._taking.get(path)
         if found is None:
-            found = self._taking[path] = []
-            for call in self.modules.summary(path).calls:
-                if call.node == "call":
-                    place = Place(path, call.scope, call.path)
-                    found += [(call, place, taken) for taken in self._takers(call, place)]
+            found = self._taking[path] = [
+                (call, place, taken)
+                for call, place in self._calls_in(path)
+                for taken in self._taken_by(call.expression.callee, place)
+            ]
         return found
 
     def _given_in(self, path: str) -> list[_Given]:
         """Return the arguments of a file's calls that a ``getattr`` of a computed name gives."""
         found = self._giving.get(path)
         if found is None:
-            found = self._giving[path] = []
-            for call in self.modules.summary(path).calls:
-                if call.node == "call":
-                    place = Place(path, call.scope, call.path)
-                    for position, one in enumerate(call.expression.positional):
-                        taken = self._taken_by(one, place)
-                        found += [(call, place, position, each) for each in taken]
+            found = self._giving[path] = [
+                (call, place, position, taken)
+                for call, place in self._calls_in(path)
+                for position, one in enumerate(call.expression.positional)
+                for taken in self._taken_by(one, place)
+            ]
         return found
+
+    def _calls_in(self, path: str) -> Iterator[tuple[Call, Place]]:
+        for call in self.modules.summary(path).calls:
+            if call.node == "call":
+                yield call, Place(path, call.scope, call.path)
 
     @cached_property
     def _files(self) -> frozenset[str]:
@@ -229,15 +233,11 @@ class LookedUp:
         mentioning = self.modules.mentioning
         return frozenset(path for word in _TAKING for path in mentioning(word, whole=True))
 
-    def _takers(self, call: Call, place: Place) -> Iterator[CallExpr]:
-        """Yield the calls of ``getattr`` with a computed name whose result may be called.
+    def _taken_by(self, expression: Expr, place: Place) -> Iterator[CallExpr]:
+        """Yield the calls of ``getattr`` with a computed name that an expression stands for.
 
         ``globals()[name]`` and ``vars(views).get(name)`` are written as such a call.
         """
-        yield from self._taken_by(call.expression.callee, place)
-
-    def _taken_by(self, expression: Expr, place: Place) -> Iterator[CallExpr]:
-        """Yield the calls of ``getattr`` with a computed name that an expression stands for."""
         written = [expression]
         if expression is not None and expression.tag == tags.NAME:
             found = self.inference.scope_of(expression.identifier, place)

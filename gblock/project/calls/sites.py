@@ -267,10 +267,10 @@ class Sites:
 
     def _site(self, call: AnyCall, path: str, kept: set[str]) -> Site | None:
         site = self._any_site(call, path, kept)
-        if site is None or self._absence.contain(call.row, path):
+        apart = (self._absence, self._unreachable, self.forks, self.interrupts)
+        if site is None or any(one.contain(call.row, path) for one in apart):
             return None
-        apart = (self._unreachable, self.forks, self.interrupts)
-        return None if any(one.contain(call.row, path) for one in apart) else site
+        return site
 
     def _any_site(self, call: AnyCall, path: str, kept: set[str]) -> Site | None:
         place = Place(path, call.scope, call.path)

@@ -244,11 +244,10 @@ def _merged(processes: list[Process]) -> list[Process]:
 def _completeness(
     patches: list[Patch], by_server: bool, leaves: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]]:
+    patched = frozenset[str]().union(*(patch.patched for patch in patches))
     if by_server:
-        patched = frozenset[str]().union(*(patch.patched for patch in patches))
         missing = tuple(name for name in leaves if name not in patched)
         return (PARTIAL if missing else SERVER), missing
-    patched = frozenset[str]().union(*(patch.patched for patch in patches))
     missing = tuple(name for name in PATCHED if name not in patched)
     if not patched:
         return NONE, missing

@@ -130,18 +130,18 @@ class _Environment:
         Raises:
             _UnknownValueError: if it does not, or more than once.
         """
-        values = []
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.Name) and node.id == name:
-                if not isinstance(node.ctx, ast.Load):
-                    values.append(node)
+        bound = [
+            node
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+        ]
         assignments = [
             one.value
             for one in getattr(self._tree, "body", ())
             if isinstance(one, ast.Assign) and len(one.targets) == 1
             if isinstance(one.targets[0], ast.Name) and one.targets[0].id == name
         ]
-        if len(values) != 1 or len(assignments) != 1:
+        if len(bound) != 1 or len(assignments) != 1:
             raise _UnknownValueError
         return assignments[0]
 

@@ -145,12 +145,9 @@ def left_out(options: Iterable[str]) -> tuple[str, ...]:
     """
     written = [one for option in options if (one := _OPTION.fullmatch(option)) is not None]
     known = [(bool(one[1]), one[2]) for one in written if one[2] in _KEYWORDS]
-    named = {
-        is_out: {
-            name for out, word in known if out is is_out for name in _BY_KEYWORD.get(word, (word,))
-        }
-        for is_out in (True, False)
-    }
+    named: dict[bool, set[str]] = {True: set(), False: set()}
+    for is_out, word in known:
+        named[is_out].update(_BY_KEYWORD.get(word, (word,)))
     patched = (named[False] or set(PATCHED)) - named[True]
     return tuple(name for name in PATCHED if name not in patched)
 

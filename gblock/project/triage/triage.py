@@ -423,16 +423,13 @@ class Triage:
                 if bytes_left < 0:
                     break
         self._is_big = bytes_left < 0
-        is_long = sum(len(data(path)) for path in self.modules.files) > _MUCH
-        for any_name, is_far in ((False, not self._is_big), (True, not is_long)):
-            # Calls of any name are in nearly all files.
-            chosen = {
-                group: starts
-                for group, starts in seeds.items()
-                if any(map(self._has_any_name, group)) is any_name
-            }
-            reach = self._connected if is_far else self._near
-            for group, paths in reach(chosen).items() if chosen else ():
+        of_any_name = {group for group in groups if any(map(self._has_any_name, group))}
+        # Calls of any name are in nearly all files.
+        much = bool(of_any_name) and sum(len(data(path)) for path in self.modules.files) > _MUCH
+        for chosen, is_near in ((groups - of_any_name, self._is_big), (of_any_name, much)):
+            reach = self._near if is_near else self._connected
+            starting = {group: paths for group, paths in seeds.items() if group in chosen}
+            for group, paths in reach(starting).items() if starting else ():
                 wanted = self._attributes_of(group)
                 for path in paths:
                     if wanted is not None and wanted.are_in(data(path), attributes(path)):
