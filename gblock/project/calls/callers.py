@@ -83,7 +83,7 @@ _OF_DATA = frozenset((v.MAPPING, v.TUPLE, v.ELEMENTS, v.LITERAL))
 _Target: TypeAlias = tuple[str, str, int]
 """A function or class: its kind as a value, its module and its scope."""
 _Meaning: TypeAlias = "tuple[Call, bool, frozenset[_Target | None], frozenset[v.ScopeValue]]"
-"""A call, whether its callee has values, what these call, and the classes from which an object of
+"""A call, whether its callee is known, what it may be, and the classes from which an object of
 unknown type comes whose method it calls."""
 
 
@@ -506,7 +506,7 @@ class Callers:
         return self._method_names.identifies(name, files, summary, index)
 
     def _meaning(self, path: str, name: str, calls: dict[str, list[Call]]) -> list[_Meaning]:
-        """Return a module's calls by a name, each with whether its callee has values, and these.
+        """Return a module's calls by a name, each with what its callee may be.
 
         Functions of one name share their possible callers, so most calls are looked up many times.
         """
@@ -518,10 +518,11 @@ class Callers:
                 place = Place(path, call.scope, call.path)
                 callee = call.expression.callee
                 values = self.inference.infer(callee, place)
-                origins = frozenset[v.ScopeValue]()
+                origins, is_known = frozenset[v.ScopeValue](), bool(values)
                 if not values and callee is not None and callee.tag == tags.ATTRIBUTE:
+                    is_known = self._provenance.is_foreign(callee.base, place)
                     origins = self._provenance.of(callee.base, place)
-                found.append((call, bool(values), frozenset(map(_plain, values)), origins))
+                found.append((call, is_known, frozenset(map(_plain, values)), origins))
             self._callees[key] = found
         return found
 

@@ -22,8 +22,15 @@ _DEEPEST = 6
 """At most this many assignments, loops and calls are followed."""
 _PASSING = frozenset("filter frozenset iter list next reversed set sorted tuple".split())
 """Builtin functions that give elements of an argument."""
+_MAKING = frozenset(
+    "batch begin bulk channel client connect connection cursor lock pipeline pubsub session socket "
+    "transaction".split()
+)
+"""Last names of functions and methods of packages that make an object of the package."""
 _FOLLOWED = (kinds.ASSIGNED, kinds.LOOPED)
 """The bindings that give a name an object, or an element of what holds it."""
+_GIVEN = (kinds.ASSIGNED, kinds.ENTERED)
+"""The bindings that give a name an object, or what it returns where a block begins."""
 
 
 class Provenance:
@@ -47,6 +54,31 @@ class Provenance:
             place: Its place.
         """
         return frozenset(self._of(expression, place, 0))
+
+    def is_foreign(self, expression: Expr, place: Place) -> bool:
+        """Return whether a package makes an object itself: ``redis.Redis().pipeline()``.
+
+        Args:
+            expression: The object, of which inference knows nothing.
+            place: Its place.
+        """
+        if expression is None:
+            return False
+        if expression.tag == tags.CALL:
+            called = self._values(expression.callee, place)
+            return last_name(expression.callee) in _MAKING and any(
+                one.kind == v.EXTERNAL for one in called
+            )
+        if expression.tag != tags.NAME:
+            return False
+        found = self.inference.scope_of(expression.identifier, place)
+        bound = found[0].scopes[found[1]].bindings[expression.identifier] if found else ()
+        return bool(bound) and all(
+            isinstance(one, ValueBinding)
+            and one.kind in _GIVEN
+            and self.is_foreign(one.value, Place(place.path, one.scope, one.path))
+            for one in bound
+        )
 
     def _of(self, expression: Expr, place: Place, depth: int) -> Iterator[ScopeValue]:
         if expression is None or depth > _DEEPEST:

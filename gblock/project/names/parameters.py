@@ -183,6 +183,8 @@ class Parameters:
             found |= self._constructed(path, index, position, name)
         if position == shift and not v.declares(found):
             found |= self._decorated(summary, index)
+        if not method and not v.declares(found):
+            found |= self._replacing(summary, index, position)
         conventional = self.inference.catalog.conventional.get(name)
         if conventional is not None and not v.declares(found):
             found |= {v.instance(conventional)}
@@ -275,6 +277,29 @@ class Parameters:
                             if is_class
                             else v.function(path, number)
                         )
+        return frozenset(found)
+
+    def _replacing(self, summary: ModuleSummary, index: int, position: int) -> Values:
+        """Return a parameter's values in a function that decorators put in the place of others.
+
+        A call of a decorated function, or method, runs the function that the decorator returns.
+        """
+        scope = summary.scopes[index]
+        getters = self.inference.calling.getters(summary.filename).get(scope.name, ())
+        if scope.parent not in getters:
+            return NOTHING
+        found: set[Value] = set()
+        for value in sorted(self._decorated(summary, scope.parent), key=v.spelled):
+            if value.kind != v.FUNCTION:
+                continue
+            other = self.inference.modules.summary(value.path)
+            implicit = self._implicit(other, value.scope, None) if position == 0 else None
+            if implicit is not None:
+                found |= implicit
+                continue
+            for call, place, shift in self._calls(other, value.scope, None):
+                name = scope.parameters[position].name
+                found |= self.given(call.expression, position - shift, name, place)
         return frozenset(found)
 
     def _wrapping(self, summary: ModuleSummary, index: int) -> list[tuple[Call, Place, Scope]]:
