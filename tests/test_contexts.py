@@ -3137,3 +3137,92 @@ def test_a_callback_of_gevent_0_13_runs_when_its_descriptor_is_ready(tmp_path):
         gevent.core.event(gevent.core.EV_READ, reading, read).add()
         """
     assert not [one for one in reported(tmp_path, {"work.py": text}) if one.symbol]
+
+
+@pytest.mark.parametrize(
+    ("command", "contexts"),
+    [
+        ("OFFLINE[sys.argv[1]]().handle()", {"find": "request", "rebuild": "command"}),
+        ("Rebuild().handle()", {"find": "request", "rebuild": "command"}),
+        ("Again().handle()", {"find": "request", "rebuild": "command"}),
+        ("Other().handle()", {"find": "request", "rebuild": "request"}),  # no call is known
+    ],
+)
+def test_an_inherited_method_runs_those_of_its_object(tmp_path, command, contexts):
+    files = {
+        "handlers.py": """
+            class Task:
+                def handle(self): return self.begin()
+                def begin(self): return self.work()
+                def work(self): raise NotImplementedError
+
+            ONLINE, OFFLINE = {}, {}
+
+            def online(cls):
+                ONLINE[cls.__name__] = cls
+                return cls
+
+            def offline(cls):
+                OFFLINE[cls.__name__] = cls
+                return cls
+
+            @online
+            class Find(Task):
+                def work(self): return find()
+
+            @offline
+            class Rebuild(Task):
+                def work(self): return rebuild()
+
+            class Again(Rebuild): pass
+            class Other(Task): pass
+
+            def find(): CALL
+            def rebuild(): CALL
+            """,
+        "app.py": """
+            from flask import Flask
+            from handlers import ONLINE
+            app = Flask(__name__)
+
+            @app.route("/<kind>")
+            def index(kind): return ONLINE[kind]().handle()
+            """,
+        "again.py": f"""
+            import sys
+            from handlers import OFFLINE, Again, Other, Rebuild
+
+            if __name__ == "__main__":
+                {command}
+            """,
+        "Procfile": "web: gunicorn -k gevent app:app",
+    }
+    found = reported(tmp_path, files)
+    names = {one.path[-2].message.removesuffix("()"): one.context for one in found}
+    assert contexts == names
+
+
+@pytest.mark.parametrize(
+    ("made", "context"),
+    [
+        ("pipe = redis.Redis().pipeline()", "unknown"),
+        ("with redis.Redis().pipeline() as pipe: pipe.incr('a')", "unknown"),
+        ("pipe = None or connection().pipeline()", "request"),
+    ],
+)
+def test_an_object_that_a_package_makes_is_none_of_the_project(tmp_path, made, context):
+    files = {
+        "rebuild.py": "class Rebuild:\n    def execute(self): CALL\n",
+        "app.py": f"""
+            import redis
+            from flask import Flask
+            import rebuild
+            app = Flask(__name__)
+
+            @app.route("/")
+            def index():
+                {made}
+                pipe.execute()
+            """,
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]

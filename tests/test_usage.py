@@ -85,6 +85,23 @@ def test_in_a_sketch_nothing_needs_a_caller(tmp_path):
     assert ["warning"] == [one.severity.label for one in reported(tmp_path, few)]
 
 
+@pytest.mark.parametrize(
+    ("store", "severity"),
+    [
+        (CALLED.replace("rebuild", "_rebuild"), "note"),
+        (CALLED.replace("Store", "_Store"), "note"),
+        (f"{CALLED.replace('rebuild', '_rebuild')}\nALL = [Store._rebuild]\n", "warning"),
+        (f"{CALLED.replace('Store', '_Store')}\nmade = _Store()\n", "warning"),
+        (CALLED.replace("    def rebuild", "    @exposed\n    def _rebuild"), "warning"),
+        (CALLED.replace("Store:", "_Store(Base):"), "warning"),
+    ],
+)
+def test_in_a_sketch_something_private_needs_a_caller(tmp_path, store, severity):
+    few = {name: text for name, text in SERVICE.items() if not name.startswith("part_")}
+    found = reported(tmp_path, few | {"store.py": store})
+    assert [severity] == [one.severity.label for one in found]
+
+
 @pytest.mark.parametrize("files", USED.values(), ids=USED)
 def test_a_call_in_code_that_something_may_use_is_none(tmp_path, files):
     assert ["warning"] == severities(tmp_path, files)

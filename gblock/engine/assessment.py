@@ -236,8 +236,10 @@ class Assessment:
 
         The public functions of a library, of which no process is known, are for others to use. In a
         small project that imports no such function into a server, one may be about to get its first
-        caller.
+        caller; but no private one.
         """
+        if self._is_project and reached.is_private:
+            return True
         if not (self._is_project and reached.is_unused and self._is_deployed):
             return False
         heads = {way.steps[0].path for way in reached.ways}

@@ -19,6 +19,7 @@ from gblock.project.calls.concurrency import Concurrency
 from gblock.project.calls.entries import Entries, Started
 from gblock.project.calls.forks import Forks
 from gblock.project.calls.handovers import Handovers
+from gblock.project.calls.instances import Instances
 from gblock.project.calls.interrupts import Interrupts
 from gblock.project.calls.named_runs import NamedRuns
 from gblock.project.calls.offloading import Offloading
@@ -89,6 +90,7 @@ class Contexts:
         self._entries = Entries(inference, self.running.repository)
         self._applications = Applications(inference, self.running)
         self._callers = Callers(inference, self._graph, self._served)
+        self._instances = Instances(inference)
         self._offloading = offloading
         self._queues = Queues(inference)
         self._named_runs = NamedRuns(inference)
@@ -304,9 +306,9 @@ class Contexts:
     def _of_callers(self, callers: Iterable[Caller], visit: Visit, here: Step) -> Iterator[Visit]:
         """Yield the callers of a function that lead on."""
         steps = (here, *visit.steps)
-        for one in callers:
-            if visit.only is not None and not self._callers.may_select(one, visit.only):
-                continue
+        only = visit.only
+        selecting = (x for x in callers if only is None or self._callers.may_select(x, only))
+        for one, instance in self._instances.leading_on(selecting, visit):
             index = self.modules.summary(one.path).function_around(one.scope)
             is_certain = visit.is_certain and one.is_certain
             yield Visit(
@@ -318,6 +320,7 @@ class Contexts:
                 visit.beside,
                 one.only,
                 is_lasting=one.is_lasting,
+                instance=instance,
             )
 
     def _defining(self, summary: ModuleSummary, visit: Visit, here: Step) -> Visit:
@@ -423,14 +426,28 @@ class Contexts:
             and scope.kind == "function"
             and not self._usage.is_named(scope.name, visit.path)
         )
+        own = (scope, owner) if owner.kind == "class" else (scope,)
+        is_private = (
+            context == UNKNOWN
+            and is_plain
+            and scope.kind == "function"
+            and any(self._is_private(one, visit.path) for one in own)
+        )
         return Way(
             context,
             (here, *visit.steps),
             visit.is_certain,
             is_dead,
             is_unused,
+            is_private,
             is_offered=self._is_offered(summary, visit.scope),
         )
+
+    def _is_private(self, scope: Scope, path: str) -> bool:
+        """Return whether a function or class has a private name that nothing else mentions."""
+        name = scope.name
+        is_special = name.startswith("__") and name.endswith("__")
+        return name.startswith("_") and not is_special and not self._usage.is_named(name, path)
 
     def _is_offered(self, summary: ModuleSummary, index: int) -> bool:
         """Return whether something may run a function that calls it in no way that is known.

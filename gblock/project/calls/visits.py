@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gblock.project.calls.dispatch import Dispatched
 from gblock.project.calls.ways import Step
+from gblock.project.names.values import ScopeValue
 from gblock.project.reading.bindings import Path
 from gblock.project.reading.summary import ModuleSummary
 
@@ -28,11 +29,14 @@ class Visit(NamedTuple):
     """True if a function is followed that this one defines and that something runs later."""
     is_lasting: bool = False
     """True if an object is followed that is made here, and that something uses later."""
+    instance: ScopeValue | None = None
+    """The class of the object whose method the function is, if a method that leads to the call is
+    of a derived class."""
 
     @property
-    def key(self) -> tuple[str, int, Dispatched | None]:
+    def key(self) -> tuple[str, int, Dispatched | None, ScopeValue | None]:
         """The identity of a visit: a second one with the same finds nothing new."""
-        return self.path, self.scope, self.only
+        return self.path, self.scope, self.only, self.instance
 
 
 def step_in(summary: ModuleSummary, index: int) -> Step:

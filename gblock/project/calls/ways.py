@@ -47,6 +47,9 @@ class Way(NamedTuple):
     """True if it begins in a function or method that nothing uses: nothing else has its name, no
     decorator hands it over, and its class has no base through which something may call it; or in a
     thread whose class nothing else names."""
+    is_private: bool = False
+    """True if nothing uses it, and its name or that of its class begins with an underscore: it is
+    not for other code either."""
     is_offered: bool = False
     """True if it begins in a function that something may run which is not followed: a container
     keeps it, a call hands it to other code, a decorator or a base class is of a package, or it is
@@ -93,6 +96,11 @@ class Reached(NamedTuple):
     def is_unused(self) -> bool:
         """True if every path begins in a function that nothing is known to use."""
         return bool(self.ways) and all(way.is_unused for way in self.ways)
+
+    @property
+    def is_private(self) -> bool:
+        """True if every path begins in a private function, or class, that nothing uses."""
+        return bool(self.ways) and all(way.is_private for way in self.ways)
 
     @property
     def is_offered(self) -> bool:
