@@ -399,6 +399,25 @@ class Board:
             "no",
         ),
         (
+            "from gevent.pywsgi import WSGIServer\nimport multiprocessing\n"
+            "class Child(multiprocessing.Process):\n"
+            "    def run(self):\n        WSGIServer(('', 1), print).serve_forever()\n",
+            "",
+            "yes",
+        ),
+        (
+            "from gevent.pywsgi import WSGIServer\nfrom PyQt5.QtCore import QObject\n"
+            "class Shelf(QObject):\n"
+            "    def serve(self):\n        WSGIServer(('', 1), print).serve_forever()\n",
+            "",
+            "no",
+        ),
+        (
+            THREADED.replace("threading import Thread", "multiprocessing import Process as Thread"),
+            "",
+            "yes",
+        ),
+        (
             "from gevent.server import StreamServer\nimport threading\n"
             "class Results(StreamServer):\n    def handle(self): ...\n"
             "class Beside(threading.Thread):\n"
@@ -2195,3 +2214,52 @@ def test_what_takes_words_of_the_command_line_is_a_program(project, statement, i
     assert is_program == ("python tool.py" in found)
     files["other.py"] = "import tool\n"
     assert "python tool.py" not in {one.name for one in project(files).all()}
+
+
+# -- libraries on gevent
+
+
+HUBS = {name: one.hub for name, one in CATALOG.imports.items() if one.hub}
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(module, name) for module, names in HUBS.items() for name in names]
+)
+def test_a_library_on_gevent_makes_a_process_run_on_gevent(project, module, name):
+    text = f"from {module} import {name}\nserver = {name}()\nserver.run()\n"
+    (process,) = project({"serve.py": text, "Procfile": "rpc: python serve.py"}).all()
+    assert ("yes", True) == (process.runs_on_gevent, process.is_deployed)
+
+
+@pytest.mark.parametrize("module", HUBS)
+def test_a_name_of_a_library_on_gevent_that_starts_nothing_is_no_evidence(project, module):
+    text = f"from {module} import Other\nclient = Other()\nclient.go()\n"
+    (process,) = project({"serve.py": text, "Procfile": "rpc: python serve.py"}).all()
+    assert "gevent" in module or "no" == process.runs_on_gevent
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("import gevent\ntry: go()\nexcept gevent.Timeout: pass\n", "no"),
+        ("import gevent.timeout\nwith gevent.timeout.Timeout(1): go()\n", "no"),
+        ("from gevent import Timeout, GreenletExit  # limits\nwith Timeout(1): go()\n", "no"),
+        ("from gevent.timeout import Timeout\nwith Timeout(1): go()\n", "no"),
+        ("from gevent import Timeout, sleep\nsleep(1)\n", "yes"),
+        ("import gevent\nwith gevent.Timeout(1): gevent.sleep(2)\n", "yes"),
+        ("import gevent as g\ng.spawn(go)\n", "yes"),
+    ],
+)
+def test_a_timeout_alone_is_no_evidence_of_greenlets(project, text, runs):
+    (process,) = project({"serve.py": text, "Procfile": "a: python serve.py"}).all()
+    assert runs == process.runs_on_gevent
+
+
+@pytest.mark.parametrize(
+    ("command", "runs"),
+    [("uwsgi --http :80 --threads 4 --wsgi-file app.py", "no"), ("python app.py", "yes")],
+)
+def test_a_server_without_greenlets_runs_none_that_the_code_never_starts(project, command, runs):
+    text = "import gevent\ndef application(environ, respond): gevent.sleep(1)\n"
+    (process,) = project({"app.py": text, "Procfile": f"web: {command}"}).all()
+    assert runs == process.runs_on_gevent

@@ -38,6 +38,9 @@ class Import(Table, frozen=True):
     """The originals that it binds; later patches do not replace them there."""
     patches: bool = False
     """True if the import itself applies all monkey patches."""
+    hub: tuple[str, ...] = ()
+    """Names of the module that run what they receive in greenlets: a process that imports it and
+    uses one of them runs on gevent, though its own code may never mention gevent."""
     seldom: bool = False
     """True if the package waits in what it keeps only in retries, while a server is away."""
     chosen_by: tuple[Choice, ...] = ()

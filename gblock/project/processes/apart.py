@@ -1,7 +1,8 @@
 """Hubs apart: servers on gevent that only native threads or child processes of a program run.
 
 A dashboard starts such a server beside a notebook, and a scheduler one that takes results. Where
-nothing is monkey patched, the program's own thread has no hub that a call could block.
+nothing is monkey patched, the program's own thread has no hub that a call could block. A child
+process that serves WSGI is a service itself, with the handlers that the program defines.
 """
 
 from __future__ import annotations
@@ -22,11 +23,16 @@ _HARMLESS = re.compile(
     r"|(?:socket|ssl|select|event|lock|queue|local|os|time|_socketcommon)\.\w+)(?:\.\w+)*"
 )
 """Functions and classes of gevent that start no greenlet."""
-_CLASSES = ("threading.Thread", "multiprocessing.Process", "multiprocessing.process.BaseProcess")
-"""Classes whose objects run a method ``run``, or a function that they are given, elsewhere."""
+_THREADS = frozenset(("threading.Thread", "threading.Timer", "_thread.start_new_thread"))
+"""Classes and functions that run a method ``run``, or what they are given, in a native thread."""
+_PROCESSES = frozenset(("multiprocessing.Process", "multiprocessing.process.BaseProcess"))
+"""Classes that run a method ``run``, or what they are given, in a child process."""
 _OF_CONTEXT = "Process"
 """The class that a context of ``multiprocessing`` has: ``get_context("spawn").Process``."""
-_STARTERS = frozenset((*_CLASSES, "threading.Timer", "_thread.start_new_thread"))
+_QT = ("PyQt4.", "PyQt5.", "PyQt6.", "PySide.", "PySide2.", "PySide6.", "qtpy.")
+"""Packages of Qt: the main thread runs Qt's loop, so a class of its own serves in another one."""
+_WSGI = "WSGIServer"
+"""The last name of gevent's servers of web applications."""
 _NOTHING = Mention()
 
 
@@ -98,26 +104,38 @@ class HubsApart:
     def _is_apart(self, path: str, call: Call) -> bool:
         """Return whether a native thread or a child process makes a call."""
         summary = self.modules.summary(path)
+        serves = last_name(call.expression.callee) == _WSGI
+        apart = _THREADS if serves else _THREADS | _PROCESSES
         index = call.scope
         while index > 0:
             scope = summary.scopes[index]
-            if scope.kind == "function" and self._is_run_apart(path, summary, index):
+            if scope.kind == "function" and self._is_run_apart(path, summary, index, apart):
                 return True
             index = scope.parent
         return False
 
-    def _is_run_apart(self, path: str, summary: ModuleSummary, index: int) -> bool:
+    def _is_run_apart(
+        self, path: str, summary: ModuleSummary, index: int, apart: frozenset[str]
+    ) -> bool:
         """Return whether a thread or a child process runs a function, and nothing else in its file.
 
         What makes the thread is in the same file; no call there names the function.
+
+        Args:
+            path: The file.
+            summary: Its summary.
+            index: The function.
+            apart: The classes and functions that may run it.
         """
         scope = summary.scopes[index]
         name = scope.name
         owner = summary.scopes[scope.parent]
+        if owner.kind == "class" and self._has_base(path, summary, scope.parent, _QT):
+            return True
         if name == "run" and owner.kind == "class":
-            if self._has_base(path, summary, scope.parent, _CLASSES):
+            if self._has_base(path, summary, scope.parent, tuple(apart)):
                 return True
-            if any(last_name(base) == _OF_CONTEXT for base in owner.bases):
+            if apart >= _PROCESSES and any(last_name(one) == _OF_CONTEXT for one in owner.bases):
                 return True
         handed = False
         for call in summary.calls:
@@ -125,20 +143,20 @@ class HubsApart:
                 continue
             if dotted(call.expression.callee) in (name, f"self.{name}"):
                 return False
-            handed = handed or self._hands_over(path, call, name)
+            handed = handed or self._hands_over(path, call, name, apart)
         return handed
 
-    def _hands_over(self, path: str, call: Call, name: str) -> bool:
+    def _hands_over(self, path: str, call: Call, name: str, apart: frozenset[str]) -> bool:
         """Return whether a call makes a thread or a child process of a function in its file."""
         expression = call.expression
         named = [value for key, value in expression.keywords if key == "target"]
         given = [*expression.positional, *named]
         if not any(dotted(one) in (name, f"self.{name}") for one in given):
             return False
-        if named and last_name(expression.callee) == _OF_CONTEXT:
+        if apart >= _PROCESSES and named and last_name(expression.callee) == _OF_CONTEXT:
             return True
         place = Place(path, call.scope, call.path)
-        return not _STARTERS.isdisjoint(self._declarations.origins(expression.callee, place))
+        return not apart.isdisjoint(self._declarations.origins(expression.callee, place))
 
     def _has_base(
         self, path: str, summary: ModuleSummary, index: int, symbols: tuple[str, ...]

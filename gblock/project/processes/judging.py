@@ -25,6 +25,8 @@ from gblock.project.reading.requirements import Requirements
 
 _STAYS = re.compile(SERVES.pattern + rb"|\bwhile\b")
 """Words in a management command that may run for long."""
+_WITH_WORKERS = ("gunicorn", "uwsgi")
+"""Kinds of servers whose options say whether requests run in greenlets."""
 _SEVERAL = 20
 """Modules: a project of as many is no sketch."""
 _WAITS = frozenset(PATCHED).difference(("os", "queue", "signal", "ssl"))
@@ -199,9 +201,10 @@ class Judging:
             if path in reached or path in process.entries
             if not self._is_brief_command(process, path)
         ]
+        is_sketch = process.kind not in _WITH_WORKERS and not self._starts_greenlets
         starts = (
             not process.is_deployed
-            or not self._starts_greenlets
+            or is_sketch
             or self._mentions.may_start_greenlets(self._loading.of(process))
         )
         if self._apart.where:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gblock.project.names.declarations import Declarations
@@ -20,6 +21,10 @@ _GEVENT = re.compile(
     rb"|import[ \t]+(?:[\w., \t]*[, \t])?(gevent(?:websocket)?(?:\.\w+)*))",
     re.MULTILINE,
 )
+_LIMITS = rb"(?:Timeout|timeout|with_timeout|GreenletExit|LoopExit)"
+"""Names of gevent that limit or end what a greenlet does, and start none."""
+_LIMITS_IMPORTED = re.compile(rb"\(?[ \t]*(?:%s\b[ \t,)]*)+(?:#.*)?\r?\Z" % _LIMITS)
+_USED = re.compile(rb"\bgevent\b(?:\.(\w+))?")
 _BINDING = re.compile(
     rb"[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]+(\w+(?:[ ]*,[ ]*\w+)*)"
     rb"|import[ \t]+gevent(?:\.\w+)*)[ \t]*(?:#[^\n]*)?\r?$",
@@ -99,6 +104,8 @@ class Mention(NamedTuple):
     """True if it sets gevent as the mode of Flask-SocketIO."""
     patched_by: str = ""
     """A library that it imports at import and that patches everything when it is imported."""
+    starts: bool = False
+    """True if it uses a library on gevent that runs what it receives in greenlets."""
     any_mode: bool = False
     """True if it leaves the mode to Flask-SocketIO, which takes what is installed."""
 
@@ -109,15 +116,20 @@ class Mentions:
     Args:
         modules: The files.
         patching: Libraries that patch everything when they are imported.
+        hubs: By module of a library on gevent its names that run code in greenlets.
     """
 
-    def __init__(self, modules: Modules, patching: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        modules: Modules,
+        patching: Iterable[str] = (),
+        hubs: Mapping[str, Iterable[str]] = MappingProxyType({}),
+    ) -> None:
         self.modules = modules
-        self._patching = {
-            name: (name.rpartition(".")[2].encode(), re.compile(_importing(name), re.MULTILINE))
-            for name in patching
-        }
+        self._patching = {name: _imports_of(name) for name in patching}
         """By name of a library: a word of each import of it, and a pattern of the imports."""
+        self._hubs = [(*_imports_of(name), _any_of(names)) for name, names in hubs.items()]
+        """The same, and a pattern of the names that run code in greenlets."""
         self._known: dict[str, Mention] = {}
         self._searched: dict[str, dict[bytes, bool]] = {}
         """By file and pattern, whether the pattern matches. A pattern's own hash takes long."""
@@ -143,15 +155,19 @@ class Mentions:
             if word in data and any(statements(importing, data))
         )
         patched_by = next(patching, "")
+        starts = any(
+            word in data and any(statements(importing, data)) and names.search(data) is not None
+            for word, importing, names in self._hubs
+        )
         words = (b"gevent", b"worker_class", _WEBSOCKET_SERVER.encode())
         if not socketio and not any(word in data for word in words):
-            return Mention(patched_by=patched_by)
-        at_import = later = False
+            return Mention(starts, patched_by=patched_by, starts=starts)
+        at_import, later = starts, False
         for match in statements(_GEVENT, data):
             names = match[2] or match[4]
             if names == b"gevent.monkey" or (match[3] or b"").strip() in (b"monkey", b"(monkey)"):
                 continue
-            if self._is_left(path, match):
+            if self._is_left(path, match) or self._only_limits(path, match):
                 continue
             if match[1]:
                 later = True
@@ -165,7 +181,7 @@ class Mentions:
         async_mode = async_mode or self._takes_from_package(path, _WEBSOCKET_SERVER)
         any_mode = socketio and b"async_mode" not in data
         worker = self._worker(path)
-        return Mention(at_import, later, worker, pool, async_mode, patched_by, any_mode)
+        return Mention(at_import, later, worker, pool, async_mode, patched_by, starts, any_mode)
 
     def _is_left(self, path: str, match: re.Match[bytes]) -> bool:
         """Return whether comments alone use the names that an import of gevent binds.
@@ -185,6 +201,18 @@ class Mentions:
             or len(self.modules.mentioning(name.decode(), whole=True)) > 1
             for name in names
         )
+
+    def _only_limits(self, path: str, match: re.Match[bytes]) -> bool:
+        """Return whether a file uses an import of gevent for timeouts and exceptions alone.
+
+        What handles `gevent.Timeout` is often called from greenlets of another program, or from
+        none: the handler is left of a server that the project had before.
+        """
+        if match[2]:
+            return _LIMITS_IMPORTED.match(match[3] or b"") is not None
+        code = _NO_CODE.sub(b"", _GEVENT.sub(b"", self.modules.data(path)))
+        used = [one[1] or b"" for one in _USED.finditer(code)]
+        return bool(used) and all(re.fullmatch(_LIMITS, name) for name in used)
 
     def _makes(self, path: str, symbols: tuple[str, ...]) -> bool:
         """Return whether a file makes an object of a package's class, or of one based on it.
@@ -243,8 +271,8 @@ class Mentions:
             mention = self.of(path)
             is_importing = mention.imports or mention.imports_later or mention.patched_by
             pattern = _STARTS_GREENLETS if is_importing else _STARTS_BY_OTHERS
-            found = self.is_in(pattern, path)
-            if found:
+            found = mention.starts or self.is_in(pattern, path)
+            if found and not mention.starts:
                 code = _CLASS.sub(b"", _NO_CODE.sub(b"", self.modules.data(path)))
                 found = pattern.search(code) is not None
             self._starting[path] = found
@@ -318,6 +346,17 @@ class Mentions:
                 known = [symbol] if symbol is not None else []
             found += [(one, binding.row) for one in known]
         return found
+
+
+def _imports_of(module: str) -> tuple[bytes, re.Pattern[bytes]]:
+    """Return a word of each import of a module, and a pattern of the imports."""
+    word = module.rpartition(".")[2].encode()
+    return word, re.compile(_importing(module), re.MULTILINE)
+
+
+def _any_of(names: Iterable[str]) -> re.Pattern[bytes]:
+    """Return a pattern for any of some names."""
+    return re.compile(rb"\b(?:%s)\b" % "|".join(map(re.escape, names)).encode())
 
 
 def _importing(module: str) -> bytes:

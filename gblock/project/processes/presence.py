@@ -12,12 +12,22 @@ from gblock.project.reading.requirements import Requirements
 from gblock.project.reading.tree import Tree
 
 _USED = re.compile(
-    rb"""^[ \t]*(?:from|import)[ \t][^\n#]*(?:gevent|\b(?:locust|flask_sockets|grequests)\b)"""
+    rb"""^[ \t]*(?:from|import)[ \t][^\n#]*"""
+    rb"""(?:gevent|\b(?:locust|flask_sockets|gnsq|grequests|steam|zerorpc)\b)"""
     rb"""|["'](?:\w+[.:])*\w*gevent[\w.:]*["'](?![ \t]*(?:not[ \t]+)?in\b)""",
     re.MULTILINE | re.IGNORECASE,
 )
 """An import, or the name of a module, a class or an option in a string."""
-_DISTRIBUTIONS = ("gevent", "gevent-websocket", "locust", "locustio", "grequests", "psycogreen")
+_DISTRIBUTIONS = (
+    "gevent",
+    "gevent-websocket",
+    "gnsq",
+    "grequests",
+    "locust",
+    "locustio",
+    "psycogreen",
+    "zerorpc",
+)
 """Distributions whose requirement shows that a project runs on gevent."""
 
 

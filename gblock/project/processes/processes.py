@@ -173,7 +173,9 @@ class Processes:
     @cached_property
     def _mentions(self) -> Mentions:
         catalog = self.inference.catalog
-        return Mentions(self.modules, [n for n, one in catalog.imports.items() if one.patches])
+        patching = [name for name, one in catalog.imports.items() if one.patches]
+        hubs = {name: one.hub for name, one in catalog.imports.items() if one.hub}
+        return Mentions(self.modules, patching, hubs)
 
     @cached_property
     def _apart(self) -> HubsApart:

@@ -42,7 +42,7 @@ class Kept(NamedTuple):
     summaries: Mapping[str, ModuleSummary]
 
 
-WORDS = ("gevent", "locust", "flask_sockets")
+WORDS = ("gevent", "locust", "flask_sockets", "zerorpc", "gnsq", "SteamClient")
 """Words; every way to run a process on gevent contains one of them."""
 STARTING = (*WORDS, "greenlet", "GEVENT")
 """Words of files that start processes on gevent: ``-k greenlet`` of huey, ``UWSGI_GEVENT``, too."""
