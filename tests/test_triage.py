@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from harness import check
 
@@ -118,6 +120,25 @@ def test_a_package_that_returns_objects_with_methods_of_any_name_is_enough(tmp_p
 )
 def test_tests_are_told_by_their_names(path, data, expected):
     assert expected == is_test(path, "/p", lambda _: data)
+
+
+@pytest.mark.parametrize(
+    ("package", "expected"),
+    [
+        ("from . import test_report\n", False),
+        ("from app.pages import (\n    index,\n    test_report,\n)\n", False),
+        ("from .test_report import show\n", False),
+        ("import app.pages.test_report\n", False),
+        ("from . import test_reports\n", True),
+        ("# from . import test_report\n", True),
+        ("name = 'test_report'\n", True),
+    ],
+)
+def test_a_module_that_its_package_imports_is_no_test(tmp_path, package, expected):
+    (tmp_path / "__init__.py").write_text(package)
+    path = tmp_path / "test_report.py"
+    read = lambda path: Path(path).read_bytes()  # noqa: E731
+    assert expected == is_test(str(path), str(tmp_path), read)
 
 
 def test_what_a_directory_that_was_asked_about_is_called_does_not_count():

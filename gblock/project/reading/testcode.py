@@ -38,10 +38,26 @@ def is_test(path: str, root: str, read: Callable[[str], bytes]) -> bool:
     *directories, name = relative.split(os.sep)
     stem = name.rpartition(".")[0]
     return (
-        stem.startswith("test_")
+        (stem.startswith("test_") and not _is_of_package(path, stem, read))
         or (stem.endswith(("_test", "_tests")) and _names_runner(read(path)))
         or stem in ("conftest", "tests")
         or not _DIRECTORIES.isdisjoint(one.lower() for one in directories)
+    )
+
+
+def _is_of_package(path: str, stem: str, read: Callable[[str], bytes]) -> bool:
+    """Return whether the package of a module imports it: a view can be called ``test_report``."""
+    package = os.path.join(os.path.dirname(path), "__init__.py")
+    if not os.path.exists(package):
+        return False
+    data, name = read(package), re.escape(stem.encode())
+    return stem.encode() in data and bool(
+        re.search(
+            rb"^[ \t]*(?:from[ \t][^\n]*\bimport[ \t]*(?:\([^)]*|[^\n#]*)|import[ \t][^\n#]*"
+            rb"|from[ \t]+[\w.]*)(?<!\w)%s\b" % name,
+            data,
+            re.MULTILINE,
+        )
     )
 
 
