@@ -1193,3 +1193,32 @@ def test_a_program_without_another_greenlet_waits_for_itself(tree, start, count)
     )
     found = check([str(root)], Config(root=str(root), filename=str(root / "gblock.toml")))
     assert count == len([one for one in found.diagnostics if one.code == "blocking-driver"])
+
+
+@pytest.mark.parametrize(
+    ("extensions", "is_chosen"),
+    [
+        ("from flask_sqlalchemy import SQLAlchemy\ndb = SQLAlchemy()\n", True),
+        ("from flask_sqlalchemy import SQLAlchemy\nclass Base(SQLAlchemy): pass\n", True),
+        ("from flask_sqlalchemy import SQLAlchemy as Database\ndb = Database()\n", True),
+        ("import flask_sqlalchemy\ndb = flask_sqlalchemy.SQLAlchemy()\n", True),
+        ("from flask_sqlalchemy import *\ndb = SQLAlchemy()\n", True),
+        ("from flask_sqlalchemy import SQLAlchemy\n# db = SQLAlchemy()\n", False),
+        ("from flask_sqlalchemy import (\n    Pagination,\n    SQLAlchemy,\n)\n", False),
+        ('"""A SQLAlchemy is made elsewhere."""\nfrom flask_sqlalchemy import SQLAlchemy\n', False),
+    ],
+)
+def test_a_setting_chooses_nothing_where_the_import_of_its_library_is_left_over(
+    tree, extensions, is_chosen
+):
+    root = tree(
+        {
+            "settings.py": "SQLALCHEMY_DATABASE_URI = 'mysql://db/shop'\n",
+            "extensions.py": extensions,
+            "service.py": "from flask import Flask\nimport extensions\napp = Flask(__name__)\n"
+            "app.config.from_object('settings')\n",
+            "Procfile": "web: gunicorn -k gevent service:app\n",
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename="x")).diagnostics
+    assert is_chosen == bool(found)

@@ -17,6 +17,7 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding, ValueBinding
 from gblock.project.reading.expressions import Expr, constant, is_passed, last_name, passed
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
+from gblock.project.remarks.leftover import is_left_over
 
 _VALIDATORS = frozenset(("validator", "field_validator"))
 """Decorators of functions that return the value of the fields that they name."""
@@ -51,6 +52,8 @@ class Readers:
         """Yield the expressions that a library, or its configuration, reads as such strings."""
         for reading in chooser.readings:
             yield from self._arguments(chooser, reading)
+        if chooser.settings and is_left_over(self.modules, chooser.imports):
+            return
         for setting in chooser.settings:
             for path in self.modules.mentioning(setting.name):
                 for part in self._settings(setting, self.modules.summary(path)):
