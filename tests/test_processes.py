@@ -2263,3 +2263,59 @@ def test_a_server_without_greenlets_runs_none_that_the_code_never_starts(project
     text = "import gevent\ndef application(environ, respond): gevent.sleep(1)\n"
     (process,) = project({"app.py": text, "Procfile": f"web: {command}"}).all()
     assert runs == process.runs_on_gevent
+
+
+# -- gunicorn behind a script, and settings of PasteDeploy in several files
+
+
+PASTED = {
+    "gunicorn.conf.py": "worker_class = 'gevent'\n",
+    "setup.py": "from setuptools import setup\n"
+    "setup(name='maps', entry_points={'paste.app_factory': ['main = maps:main']})\n",
+    "maps/__init__.py": "def main(settings): ...\n",
+}
+
+
+@pytest.mark.parametrize(
+    "serve",
+    [
+        "from gunicorn.app.wsgiapp import WSGIApplication\nWSGIApplication('%(prog)s').run()\n",
+        "from gunicorn.app import wsgiapp\nwsgiapp.run()\n",
+        "from gunicorn.app.wsgiapp import run\nrun()\n",
+    ],
+)
+@pytest.mark.parametrize("application", ["maps:main", "--paste production.ini"])
+def test_a_script_that_runs_gunicorn_passes_its_arguments_on(project, serve, application):
+    files = {
+        "serve.py": f"from gevent import monkey\nmonkey.patch_all()\n{serve}",
+        "production.ini": "[app:main]\nuse = egg:maps\n",
+        "Procfile": f"web: python serve.py -c gunicorn.conf.py {application}\n",
+    }
+    processes = project(PASTED | files)
+    (process,) = [one for one in processes.all() if one.name == "python serve.py"]
+    assert ("gunicorn", "yes") == (process.kind, process.runs_on_gevent)
+    assert any(path.endswith("maps/__init__.py") for path in processes.modules_of(process))
+
+
+@pytest.mark.parametrize(
+    ("files", "is_known"),
+    [
+        ({"production.ini": "[app:main]\nuse = egg:maps\n"}, True),
+        ({"conf/production.ini.in": "[app:main]\nuse = egg:maps\n"}, True),
+        (
+            {
+                "production.ini": "[app:main]\nuse = config:conf/base.ini\n",
+                "conf/base.ini.tmpl": "[app:main]\nuse = egg:maps\n",
+            },
+            True,
+        ),
+        ({"production.ini": "[app:main]\nuse = config:production.ini\n"}, False),
+        ({"production.ini": "[app:main]\nuse = config:other.ini\n"}, False),
+    ],
+)
+def test_settings_of_pastedeploy_lead_to_the_application(project, files, is_known):
+    command = {"Procfile": "web: gunicorn -c gunicorn.conf.py --paste production.ini\n"}
+    processes = project(PASTED | files | command)
+    (process,) = [one for one in processes.all() if one.kind == "gunicorn"]
+    found = processes.modules_of(process)
+    assert is_known == any(path.endswith("maps/__init__.py") for path in found)

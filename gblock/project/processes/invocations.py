@@ -27,6 +27,12 @@ from gblock.project.processes.servers import (
     uwsgi_variables,
 )
 
+_MOST_SETTINGS = 5
+"""At most this many settings files of PasteDeploy lead from one to another."""
+_GUNICORN_MAIN = re.compile(
+    rb"\bWSGIApplication\([^\n]*\)\.run\(|\bwsgiapp\.run\(|\bwsgiapp[ \t]+import[ \t]+run\b"
+)
+"""Calls of gunicorn's main function, which reads the command's arguments."""
 _CELERY_MAIN = re.compile(rb"\bcelery\.(?:__main__|bin\.celery)\b|\.(?:start|worker_main)\(\)")
 """Hands the script's own arguments to Celery."""
 _FLASK_OPTIONS = ("-A", "--app", "-e", "--env-file")
@@ -288,24 +294,35 @@ class Invocations:
         entries = tuple(dict.fromkeys((*server.entries, *found.entries)))
         return server._replace(name=name, entries=entries, open=not entries)
 
-    def _paste(self, written: str, home: str) -> _Pasted | None:
-        """Return a settings file of PasteDeploy, and the modules of the application in it."""
+    def _paste(self, written: str, home: str, depth: int = 0) -> _Pasted | None:
+        """Return a settings file of PasteDeploy, and the modules of the application in it.
+
+        Args:
+            written: The file, with a section of it.
+            home: The directory where it is named.
+            depth: The number of files that lead to it: ``use = config:base.ini``.
+        """
         name, _, section = written.removeprefix("config:").partition("#")
-        path = self.deployment.tree.find(name, home)
+        found = (self.deployment.tree.find(f"{name}{ending}", home) for ending in ("", *TEMPLATES))
+        path = next((one for one in found if one is not None), None)
         text = self.deployment.text(path) if path is not None else None
-        if path is None or text is None:
+        if path is None or text is None or depth > _MOST_SETTINGS:
             return None
         self.pasted.add(path)
         settings = PasteSettings(text)
-        entries = []
+        entries: list[str] = []
         for factory in settings.factories(section or "main"):
+            if factory.startswith("config:"):
+                inner = self._paste(factory, os.path.dirname(path), depth + 1)
+                entries += inner.entries if inner is not None else ()
+                continue
             distribution, _, point = factory.removeprefix("egg:").partition("#")
             if factory.startswith("egg:"):
                 declared = self.deployment.plugins.get("paste.app_factory", ())
                 named = [one.module for one in declared if one.name == (point or "main")]
                 factory = named[0] if named else distribution.replace("-", "_").lower()
-            found = self.servers.module(factory, home)
-            entries += [found] if found is not None else []
+            module = self.servers.module(factory, home)
+            entries += [module] if module is not None else []
         return _Pasted(path, settings, tuple(dict.fromkeys(entries)))
 
     def _file(self, written: str, home: str, *, near: bool = False) -> str | None:
@@ -436,6 +453,12 @@ class Invocations:
         if self.modules.is_test(path):
             return None
         data = self.modules.data(path)
+        if _GUNICORN_MAIN.search(data):
+            server = self._gunicorn(program._replace(name="gunicorn"))
+            if server is not None:
+                entries = tuple(dict.fromkeys((path, *server.entries)))
+                label = f"python {name}"
+                return server._replace(name=label, entries=entries, main=path, as_file=True)
         if "worker" in arguments and _CELERY_MAIN.search(data):
             worker = self.servers.celery(program._replace(name="celery"))
             if worker is not None:  # Celery's options, for a script that calls its main

@@ -60,7 +60,7 @@ class PasteSettings:
         """Return the factories of an application and of all its parts.
 
         Returns:
-            ``package.module:function``, or ``egg:distribution#entry-point``.
+            ``package.module:function``, ``egg:distribution#entry-point``, or ``config:base.ini``.
         """
         return list(dict.fromkeys(self._factories(name, 0)))
 
@@ -76,7 +76,7 @@ class PasteSettings:
                 yield settings[f"paste.{kind}_factory"]
         used = settings.get("use") or ""
         kind, _, rest = used.partition(":")
-        if kind == "egg":
+        if kind in ("egg", "config"):
             yield used
         elif kind == "call":
             yield rest
