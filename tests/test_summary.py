@@ -360,3 +360,19 @@ def test_blocks_that_jump_are_known():
 
     assert {(0, 0, 0, 0): "break", (0, 0, 0, 1, 0, 0): "continue"} == scope.jumps
     assert (tags.NAME, "a") == scope.tests[0,]
+
+
+@pytest.mark.parametrize(
+    ("written", "is_recorded"),
+    [
+        ("f['a'][:]", True),
+        ("f['a'][()]", True),
+        ("f['a'][...]", True),
+        ("f['g']['a'][0:10, 1]", True),
+        ("f['a']['b']", False),
+        ("f['a'][0]", False),
+    ],
+)
+def test_a_subscript_of_a_subscript_is_a_call_where_it_reads_an_array(written, is_recorded):
+    columns = [one.end_column for one in read(written).calls if one.node == "item"]
+    assert is_recorded == (len(written) in columns)

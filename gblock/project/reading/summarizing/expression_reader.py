@@ -87,7 +87,7 @@ _MERGES = {"extend", "update"}
 _VARIABLES = (NAME, ATTRIBUTE, CALL)
 _SLICE = InnerExpr(SLICE, None)
 _HOLDING = (ast.Name, ast.Attribute, ast.Call)
-"""The objects whose subscripts are recorded as calls."""
+"""The objects whose subscripts are recorded as calls; of other subscripts, those that read."""
 _SUBSCRIPTS: dict[type[ast.expr_context], Implied] = {
     ast.Load: "item",
     ast.Store: "set-item",
@@ -408,7 +408,8 @@ class ExpressionReader(ScopeRecorder):
         base, key = self.expression(node.value), self.expression(node.slice)
         if isinstance(node.slice, ast.Slice):
             key = _SLICE
-        if isinstance(node.value, _HOLDING):
+        is_inner = isinstance(node.value, ast.Subscript) and _reads_all(node.slice)
+        if is_inner or isinstance(node.value, _HOLDING):
             self.implicit_call(node, base, _SUBSCRIPTS[type(node.ctx)])
         return None if base is None else SubscriptExpr(SUBSCRIPT, base, key)
 
@@ -622,3 +623,10 @@ def _is_text(value: Expr) -> bool:
     if value is None:
         return False
     return value.tag == TEXT or (value.tag == CONSTANT and isinstance(value.value, str))
+
+
+def _reads_all(key: ast.expr) -> bool:
+    """Return whether a subscript reads a part of an array: ``[:]``, ``[0, :]``, ``[()]``."""
+    if isinstance(key, ast.Tuple):
+        return not key.elts or any(map(_reads_all, key.elts))
+    return isinstance(key, ast.Slice) or (isinstance(key, ast.Constant) and key.value is ...)
