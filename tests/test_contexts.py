@@ -3226,3 +3226,52 @@ def test_an_object_that_a_package_makes_is_none_of_the_project(tmp_path, made, c
             """,
     }
     assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
+@pytest.mark.parametrize(
+    ("given", "test", "context"),
+    [
+        ("[1, 2]", "isinstance(rows, str)", "command"),
+        ("{'a': 1}", "isinstance(rows, (str, list))", "command"),
+        ("{'a': 1}", "isinstance(rows, dict)", "request"),
+        ("'name'", "isinstance(rows, str)", "request"),
+        ("Rows()", "isinstance(rows, str)", "command"),
+        ("Rows()", "isinstance(rows, Rows)", "request"),
+        ("Other()", "isinstance(rows, Rows)", "command"),
+        ("unknown()", "isinstance(rows, str)", "request"),
+        ("None", "rows is not None", "command"),
+        ("[1]", "rows is not None", "request"),
+        ("[1]", "rows is None", "command"),
+        ("[1]", "rows == 1", "request"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["a function", "a constructor"])
+def test_an_argument_that_never_comes_to_a_branch_runs_nothing_in_it(
+    tmp_path, given, test, context, kind
+):
+    loading = f"(rows=None):\n    if {test}:\n        load()\n    return rows\n"
+    if kind == "a constructor":
+        body = loading.replace("(rows=", "(self, rows=").replace("return rows", "self.rows = rows")
+        loading = "class read:\n    def __init__" + textwrap.indent(body, "    ").lstrip()
+    else:
+        loading = f"def read{loading}"
+    files = {
+        "table.py": f"class Rows: pass\nclass Other: pass\ndef load(): CALL\n{loading}",
+        "app.py": f"""
+            from flask import Flask
+            from table import Other, Rows, read
+            app = Flask(__name__)
+
+            @app.route("/")
+            def index(): return read({given})
+            """,
+        "tool.py": """
+            import sys
+            from table import read
+
+            if __name__ == "__main__":
+                read(sys.argv[1])
+            """,
+        "Procfile": "web: gunicorn -k gevent app:app",
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]

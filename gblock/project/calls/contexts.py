@@ -14,6 +14,7 @@ from functools import cached_property
 
 from gblock.diagnostics import CONTEXTS
 from gblock.project.calls.applications import Applications
+from gblock.project.calls.branches import Branches
 from gblock.project.calls.callers import Caller, Callers
 from gblock.project.calls.concurrency import Concurrency
 from gblock.project.calls.entries import Entries, Started
@@ -91,6 +92,7 @@ class Contexts:
         self._applications = Applications(inference, self.running)
         self._callers = Callers(inference, self._graph, self._served)
         self._instances = Instances(inference)
+        self._branches = Branches(inference)
         self._offloading = offloading
         self._queues = Queues(inference)
         self._named_runs = NamedRuns(inference)
@@ -307,8 +309,9 @@ class Contexts:
         """Yield the callers of a function that lead on."""
         steps = (here, *visit.steps)
         only = visit.only
-        selecting = (x for x in callers if only is None or self._callers.may_select(x, only))
-        for one, instance in self._instances.leading_on(selecting, visit):
+        selecting = [x for x in callers if only is None or self._callers.may_select(x, only)]
+        leading = self._branches.leading_to(selecting, visit)
+        for one, instance in self._instances.leading_on(leading, visit):
             index = self.modules.summary(one.path).function_around(one.scope)
             is_certain = visit.is_certain and one.is_certain
             yield Visit(

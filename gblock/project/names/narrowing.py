@@ -44,6 +44,39 @@ class Narrowing:
                 values = self._applied(fact, values, place)
         return values
 
+    def may_reach(self, name: str, values: Values, place: Place) -> bool:
+        """Return whether control flow may come to a place while a name has one of some values.
+
+        Args:
+            name: A parameter of the function around the place.
+            values: What a caller gives for it; nothing if that is not known.
+            place: The place.
+        """
+        summary = self.inference.modules.summary(place.path)
+        scope = summary.scopes[summary.frame(place.scope)]
+        for fact in scope.facts.get(name, ()) if values else ():
+            if not fact.reaches(place.at) or self._is_rebound(scope, name, fact, place):
+                continue
+            if fact.test == tags.NONE:
+                none = {x for x in values if x == v.NONE or x.kind == v.EXTERNAL}
+                passing = frozenset(none) if fact.holds else values - {v.NONE}
+            else:
+                types = self._types(fact.test, place) if fact.holds else None
+                if types is None:
+                    continue
+                passing = frozenset(x for x in values if self._fits(x, types))
+            if not passing:
+                return False
+        return True
+
+    def _fits(self, value: Value, types: Values) -> bool:
+        """Return whether a value may be an object of some classes."""
+        if value.kind in (v.OBJECT, v.INSTANCE):
+            return self._is(value, types) or self._may_be(value, types)
+        if value.kind not in _BUILTIN:
+            return True
+        return any(one.kind == v.EXTERNAL and _may_be_builtin(value, one.symbol) for one in types)
+
     def _is_rebound(self, scope: Scope, name: str, fact: Fact, place: Place) -> bool:
         """Return whether the name may be rebound between a test and a use."""
         owner, _, attribute = name.rpartition(".")
@@ -156,3 +189,15 @@ def _is_builtin(value: Value) -> bool:
     return value.kind == v.EXTERNAL and value.symbol.startswith(
         ("builtins.", "typing.", "collections.", "numbers.")
     )
+
+
+def _may_be_builtin(value: Value, symbol: str) -> bool:
+    """Return whether a display, a text or a number may be of a class of the standard library."""
+    module, _, name = symbol.rpartition(".")
+    if module != "builtins":
+        return module in ("typing", "collections", "collections.abc", "numbers")
+    if value.kind == v.LITERAL:
+        return name == "object" or name in {one.__name__ for one in type(value.value).__mro__}
+    if value.kind == v.MAPPING:
+        return name in ("dict", "object")
+    return name in ("list", "tuple", "set", "frozenset", "object")
