@@ -34,6 +34,7 @@ OF_PROCESSES = (
     "partial-monkey-patch",
     "unpatched-call",
     "original-call",
+    "busy-wait",
     "cpu-bound-loop",
 )
 """Rules about processes; a class of each derives from `gblock.rule.ProcessRule`. All but that of
