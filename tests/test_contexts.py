@@ -3240,6 +3240,7 @@ def test_an_object_that_a_package_makes_is_none_of_the_project(tmp_path, made, c
         ("Other()", "isinstance(rows, Rows)", "command"),
         ("unknown()", "isinstance(rows, str)", "request"),
         ("None", "rows is not None", "command"),
+        ("given()", "rows is not None", "request"),  # a default that other callers replace
         ("[1]", "rows is not None", "request"),
         ("[1]", "rows is None", "command"),
         ("[1]", "rows == 1", "request"),
@@ -3261,6 +3262,8 @@ def test_an_argument_that_never_comes_to_a_branch_runs_nothing_in_it(
             from flask import Flask
             from table import Other, Rows, read
             app = Flask(__name__)
+
+            def given(rows=None): return rows
 
             @app.route("/")
             def index(): return read({given})

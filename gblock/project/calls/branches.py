@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator
 
 from gblock.project.calls.callers import Caller
 from gblock.project.calls.visits import Visit
+from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import Values
+from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import last_name, passed
 from gblock.project.reading.summary import Scope
 
@@ -73,8 +75,11 @@ class Branches:
         expression = caller.expression
         for name, position in tested:
             argument = passed(expression, position, name) if expression is not None else None
-            if argument is not None:
-                yield name, self.inference.infer(argument, there)
+            if argument is None:
+                continue
+            values = self.inference.infer(argument, there)
+            if values != {v.NONE} or argument == tags.NONE:  # other callers give more than None
+                yield name, values
 
 
 def _is_bound(scope: Scope) -> bool:
