@@ -149,6 +149,7 @@ GIVEN = [
     "def with_p(f):\n    @functools.wraps(f)\n    def inner(*a, **k):\n        k['p'] = Producer({})\n        return f(*a, **k)\n    return inner\n@with_p\ndef go(x, p=None): p.flush()\ngo(1)",  # noqa: E501
     "def with_p(f):\n    @functools.wraps(f)\n    def inner(self, *a, **k):\n        return f(self, Producer({}), *a, **k)\n    return inner\nclass A:\n    @with_p\n    def go(self, p, x): p.flush()\nA().go(1)",  # noqa: E501
     "def inject(make):\n    def deco(f):\n        @functools.wraps(f)\n        def inner(*a):\n            return f(make(), *a)\n        return inner\n    return deco\ndef mk(): return Producer({})\n@inject(mk)\ndef go(p): p.flush()",  # noqa: E501
+    "import torch\nclass V(torch.nn.Module):\n    def go(self): return Producer({})\nV().to(0).eval().go().flush()",  # noqa: E501
     "def lock(f):\n    @functools.wraps(f)\n    def inner(self, *a):\n        self.p.flush()\n        return f(self, *a)\n    return inner\nclass A:\n    def __init__(self): self.p = Producer({})\n    @lock\n    def go(self): pass\nA().go()",  # noqa: E501
     "def lock(n):\n    def deco(f):\n        def inner(self, *a):\n            self.p.flush()\n            return f(self, *a)\n        return inner\n    return deco\nclass A:\n    def __init__(self): self.p = Producer({})\n    @lock(1)\n    def go(self): pass",  # noqa: E501
     "def lock(f):\n    def inner(p, x):\n        p.flush()\n        return f(p, x)\n    return inner\n@lock\ndef go(p, x): pass\ngo(Producer({}), 1)",  # noqa: E501

@@ -59,6 +59,11 @@ class Generics:
         held = v.holding(of) if of else NOTHING
         return held if given == ELEMENTS else held | of
 
+    def returns_receiver(self, symbol: str) -> bool:
+        """Return whether a method of a package returns the object that it is called on."""
+        owner, _, name = symbol.rpartition(".")
+        return self._returned(owner, name) == ITSELF
+
     def carried(self, owner: str, name: str, of: Values) -> Values:
         """Return what a method is bound to: the objects of its receiver, if its result needs them.
 

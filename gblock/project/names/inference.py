@@ -504,10 +504,24 @@ class Inference:
             return self._parent(expression, place)
         found: set[Value] = set()
         for value in self.infer(callee, place):
-            found |= self.results.called(value, expression, place)
+            own = self._receivers(callee, value, place) if value.kind == v.EXTERNAL else NOTHING
+            found |= own
+            if not own or (isinstance(value, SymbolValue) and value.of):
+                found |= self.results.called(value, expression, place)
         if callee is not None and callee.tag == tags.ATTRIBUTE and callee.name in strings.METHODS:
             found |= self._of_text(callee, expression, place)
         return frozenset(found)
+
+    def _receivers(self, callee: Expr, method: SymbolValue, place: Place) -> Values:
+        """Return the objects of the project that an inherited method of a package returns itself.
+
+        ``Voice().to(device)`` is the `Voice` where its base, of a package, has the method ``to``.
+        """
+        if callee is None or callee.tag != tags.ATTRIBUTE:
+            return NOTHING
+        if not self.generics.returns_receiver(method.symbol):
+            return NOTHING
+        return frozenset(x for x in self.infer(callee.base, place) if x.kind == v.OBJECT)
 
     def _of_text(self, method: AttributeExpr, expression: CallExpr, place: Place) -> Values:
         """Return the result of a method of a text that is known."""
