@@ -3278,3 +3278,79 @@ def test_an_argument_that_never_comes_to_a_branch_runs_nothing_in_it(
         "Procfile": "web: gunicorn -k gevent app:app",
     }
     assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
+NATIVE_SERVERS = {
+    "Flask in another program": {
+        "bots.py": """
+            from gevent import monkey; monkey.patch_all()
+            import gevent
+            from app import create_app
+
+            if __name__ == "__main__":
+                gevent.spawn(create_app).join()
+            """,
+        "Procfile": "web: python app.py\nbots: python bots.py\n",
+    },
+    "CherryPy beside greenlets that a helper joins": {
+        "helper.py": """
+            import gevent
+
+            def each(function, items):
+                gevent.joinall([gevent.spawn(function, item) for item in items])
+            """,
+        "serve.py": """
+            import cherrypy
+            from app import app
+            from helper import each
+
+            cherrypy.tree.graft(app, "/")
+            cherrypy.quickstart()
+            """,
+        "Procfile": "web: python serve.py\n",
+    },
+}
+
+
+@pytest.mark.parametrize("title", NATIVE_SERVERS)
+@pytest.mark.parametrize("server", ["", "WSGIServer(('', 80), app).serve_forever()\n"])
+def test_a_request_runs_where_something_serves(tmp_path, title, server):
+    files = dict(NATIVE_SERVERS[title])
+    name = "bots.py" if "bots.py" in files else "serve.py"
+    own = "from app import app\nfrom gevent.pywsgi import WSGIServer\n" + server
+    files[name] = textwrap.dedent(files[name]) + (own if server else "")
+    files["app.py"] = """
+        from flask import Flask
+        app = Flask(__name__)
+
+        def create_app(): return app
+
+        @app.route("/")
+        def index(): CALL
+
+        if __name__ == "__main__":
+            app.run(port=80)
+        """
+    found = [one for one in reported(tmp_path, files) if one.symbol == "os.system"]
+    assert ["request" if server else "other-process"] == [one.context for one in found]
+
+
+@pytest.mark.parametrize(
+    ("patch", "context"),
+    [("", "native-thread"), ("from gevent import monkey; monkey.patch_all()\n", "greenlet")],
+)
+def test_callbacks_of_a_client_in_a_thread_run_in_the_thread(tmp_path, patch, context):
+    text = """
+        import threading
+        import websocket
+        from gevent.pywsgi import WSGIServer
+
+        def on_message(client, message): CALL
+
+        client = websocket.WebSocketApp("ws://feed", on_message=on_message)
+        threading.Thread(target=client.run_forever).start()
+        WSGIServer(("", 80), print).serve_forever()
+        """
+    files = {"serve.py": patch + textwrap.dedent(text), "Procfile": "web: python serve.py"}
+    found = [one for one in reported(tmp_path, files) if one.symbol == "os.system"]
+    assert [context] == [one.context for one in found]

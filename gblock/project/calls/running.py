@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _WEB = ("gunicorn", "uwsgi", "server")
 """Kinds of processes that serve requests."""
+_SCRIPTS = ("script", "console script")
+"""Kinds of processes that serve requests if their code does."""
 
 
 class Running:
@@ -278,7 +280,7 @@ class Running:
         What runs tasks, load tests or commands serves no requests, though it may import the file.
         """
         deployed = [p for p in processes.all() if p.is_deployed]
-        serving = [p for p in deployed if p.kind in _WEB or processes.runs_development_server(p)]
+        serving = [p for p in deployed if p.kind in _WEB or self._serves_in_threads(p, processes)]
         green = [p for p in deployed if p.runs_on_gevent != "no" and self._may_serve(p)]
         green = [process for process in green if not processes.is_left_over(process)]
         if not serving or any(p.open for p in green):
@@ -288,6 +290,19 @@ class Running:
         if any(path in processes.modules_of(p) for p in serving):
             return True
         return not green
+
+    def _serves_in_threads(self, process: Process, processes: Processes) -> bool:
+        """Return whether a process handles requests outside of greenlets.
+
+        A script that patches nothing serves on gevent only with a server of gevent.
+        """
+        if processes.runs_development_server(process):
+            return True
+        if process.kind not in _SCRIPTS or process.patches:
+            return False
+        if process.runs_on_gevent != "no" and processes.serves_on_gevent(process):
+            return False
+        return any(map(processes.activity.serves, process.entries))
 
     def may_run(self, way: Way, process: Process) -> bool:
         """Return whether a process may run a path that begins in one of its files.
@@ -310,10 +325,12 @@ class Running:
             return False
         if process.kind in _WEB:
             return self._workers is None or not self._workers.run_tasks(process)
-        if process.kind not in ("script", "console script"):
-            return False
         processes = self.processes
-        return processes is not None and any(map(processes.activity.serves, process.entries))
+        if process.kind not in _SCRIPTS or processes is None:
+            return False
+        if not process.patches and not processes.serves_on_gevent(process):
+            return False
+        return any(map(processes.activity.serves, process.entries))
 
     # -- code that nothing is known to run
 

@@ -309,6 +309,12 @@ class Mentions:
         """Return whether files may start greenlets beside what runs them, or patched threads."""
         return any(self.is_in(_STARTS_OTHERS, path) for path in paths)
 
+    def serves(self, path: str) -> bool:
+        """Return whether a file names a server of gevent, or one that runs on it."""
+        mention = self.of(path)
+        is_named = mention.async_mode or mention.any_mode or mention.starts
+        return is_named or bool(mention.patched_by) or self.is_in(SERVES, path)
+
     def starts_greenlets(self, path: str) -> bool:
         """Return whether a file that mentions gevent itself starts greenlets with it, or serves."""
         mention = self.of(path)

@@ -279,6 +279,10 @@ class Processes:
             )
         )
 
+    def serves_on_gevent(self, process: Process) -> bool:
+        """Return whether the code of a process names a server of gevent, or one on it."""
+        return any(map(self._mentions.serves, self.modules_of(process)))
+
     @cached_property
     def served(self) -> frozenset[str]:
         """The files that services on gevent can run."""
