@@ -2319,3 +2319,27 @@ def test_settings_of_pastedeploy_lead_to_the_application(project, files, is_know
     (process,) = [one for one in processes.all() if one.kind == "gunicorn"]
     found = processes.modules_of(process)
     assert is_known == any(path.endswith("maps/__init__.py") for path in found)
+
+
+# -- old code
+
+
+OLD = {
+    "app.py": "def app(environ, respond): ...\n",
+    "legacy/2023/gunicorn.conf.py": "worker_class = 'gevent'\n",
+    "legacy/2023/app.py": "from gevent import monkey\nmonkey.patch_all()\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "is_deployed"),
+    [
+        ({"Procfile": "web: gunicorn -k sync app:app\n"}, False),
+        ({"Procfile": "web: gunicorn -c legacy/2023/gunicorn.conf.py app:app\n"}, True),
+        ({"Procfile": "web: gunicorn -k sync app:app\nold: python legacy/2023/app.py\n"}, True),
+        ({}, True),  # nothing else starts anything
+    ],
+)
+def test_a_copy_in_a_directory_for_old_code_is_not_deployed(project, files, is_deployed):
+    found = [one for one in project(OLD | files).all() if one.runs_on_gevent == "yes"]
+    assert is_deployed == any(one.is_deployed for one in found)

@@ -26,6 +26,12 @@ _TEMPLATE = re.compile(
     r"(?:^|[/_-])(?:skeletons?|templates?|boilerplates?|scaffolds?)[/_-]", re.IGNORECASE
 )
 """A directory whose files are copied to make other programs."""
+_ARCHIVED = re.compile(
+    r"(?:^|/)(?:[\w-]*[_-])?(?:archived?|archives|attic|backups?|bak|deprecated|graveyard|legacy|obsolete"
+    r"|old|trash|unused)(?:[_-][\w-]*)?/",
+    re.IGNORECASE,
+)
+"""A directory whose files are kept for reference."""
 _ABSOLUTE = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(\w[\w.]*)", re.MULTILINE)
 _GUARD = re.compile(
     rb"""^if[ \t]+__name__[ \t]*==[ \t]*["']__main__["'][ \t]*:[^\n]*\n"""
@@ -61,7 +67,23 @@ class Production:
 
     def marked(self, processes: list[Process]) -> list[Process]:
         """Return the processes, with marks on those that do not run in production."""
-        return self._with_development(self._with_demos(processes))
+        return self._with_development(self._with_archived(self._with_demos(processes)))
+
+    def _with_archived(self, processes: list[Process]) -> list[Process]:
+        """Return the processes, those marked as demos that old copies of the code alone start.
+
+        An application in such a directory is the service's where nothing starts another one, or
+        where a file outside of it starts the application.
+        """
+        old = [one for one in processes if one.is_deployed and self._is_archived(one)]
+        if not old or not any(one.is_deployed and one not in old for one in processes):
+            return processes
+        return [one._replace(demo=True) if one in old else one for one in processes]
+
+    def _is_archived(self, process: Process) -> bool:
+        """Return whether all that starts a process is in a directory for old code."""
+        starting = [os.path.relpath(one.path, self.root) for one in process.evidence]
+        return bool(starting) and all(map(_ARCHIVED.search, starting))
 
     def _with_demos(self, processes: list[Process]) -> list[Process]:
         """Return the processes with the demos among them marked.
