@@ -322,6 +322,17 @@ WAYS = {
     "shell set --": {
         "start.sh": '#!/bin/sh\nset -- gunicorn -k gevent app:app\nexec "$@"\n',
     },
+    "shell arguments collected": {
+        "start.sh": (
+            '#!/bin/bash\nif [ "$1" = gunicorn ]; then\n  ARGS=()\n  for arg in "$@"; do\n'
+            '    if [ "$SKIP" ]; then\n      ARGS+=(/dev/null)\n      continue\n    fi\n'
+            '    ARGS+=("$arg")\n  done\n  set -- "${ARGS[@]}"\nfi\nexec "$@"\n'
+        ),
+        "Dockerfile": (
+            'FROM python\nCOPY . .\nENTRYPOINT ["./start.sh"]\n'
+            'CMD ["gunicorn", "-k", "gevent", "app:app"]\n'
+        ),
+    },
     "shell nohup su": {
         "start.sh": '#!/bin/sh\nnohup su app -c "gunicorn -k gevent app:app" &\n',
     },

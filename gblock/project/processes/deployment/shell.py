@@ -43,6 +43,8 @@ _ESCAPED = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
 """The quoted part of ``$'…'``."""
 _BELOW_VARIABLE = re.compile(r"\$(?:\w+|\{\w+\}|\(\))((?:/(?!\.\.?(?:/|\Z))[\w.-]+)+)/?")
 _KEYWORDS = frozenset("if then else elif fi while until do done { } ! time coproc function".split())
+_NO_PROGRAM = ("$", "-", "/dev/")
+"""The beginnings of words that are no program: a loop has collected them, one for each argument."""
 _LISTS = frozenset(("for", "select", "case", "esac"))
 _SETTING = frozenset(("export", "local", "declare", "typeset", "readonly"))
 _END = frozenset(";&|\n()")
@@ -319,7 +321,9 @@ class Script:
         elif words[0] in _SOURCING and len(words) > 1:
             self._include(words[1])
         elif words[0] == "set" and "--" in words:
-            self.arguments = tuple(words[words.index("--") + 1 :])
+            given = tuple(words[words.index("--") + 1 :])
+            if self.arguments is None or not given or not given[0].startswith(_NO_PROGRAM):
+                self.arguments = given
         elif words[0] == "shift" and self.arguments is not None:
             count = int(words[1]) if words[1:] and words[1].isdigit() else 1
             self.arguments = self.arguments[count:]
