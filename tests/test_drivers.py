@@ -1222,3 +1222,53 @@ def test_a_setting_chooses_nothing_where_the_import_of_its_library_is_left_over(
     )
     found = check([str(root)], Config(root=str(root), filename="x")).diagnostics
     assert is_chosen == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("alias", "requirements", "is_reported"),
+    [
+        ("import pymysql\npymysql.install_as_MySQLdb()\n", "mysqlclient", False),
+        ("import pymysql\npymysql.install_as_MySQLdb()\n", "PyMySQL", False),
+        ("{fallback}", "mysqlclient", True),
+        ("{fallback}", "mysqlclient\nPyMySQL", False),
+        ("{fallback}", "", False),
+    ],
+)
+def test_a_fallback_for_a_driver_runs_where_it_is_installed(tree, alias, requirements, is_reported):
+    fallback = (
+        "try:\n    import MySQLdb\nexcept ImportError:\n    import pymysql\n"
+        "    pymysql.install_as_MySQLdb()\n"
+    )
+    root = tree(
+        {
+            "db.py": alias.format(fallback=fallback) + "from sqlalchemy import create_engine\n"
+            "engine = create_engine('mysql://db/shop')\n",
+            "service.py": "from flask import Flask\nimport db\napp = Flask(__name__)\n",
+            "requirements.txt": requirements,
+            "Procfile": "web: gunicorn -k gevent service:app\n",
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename="x")).diagnostics
+    assert is_reported == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ("", ["blocking-driver"]),
+        ("SQLALCHEMY_DATABASE_URI = 'sqlite:///shop.db'\n", []),
+        ("SQLALCHEMY_DATABASE_URI = 'mysql+pymysql://db/shop'\n", []),
+    ],
+)
+def test_settings_in_a_file_of_another_kind_choose_the_only_driver(tree, settings, found):
+    root = tree(
+        {
+            "settings.py": settings,
+            "service.py": "from flask import Flask\nfrom flask_sqlalchemy import SQLAlchemy\n"
+            "app = Flask(__name__)\napp.config.from_pyfile('shop.cfg')\ndb = SQLAlchemy(app)\n",
+            "requirements.txt": "mysqlclient\n",
+            "Procfile": "web: gunicorn -k gevent service:app\n",
+        }
+    )
+    reported = check([str(root)], Config(root=str(root), filename="x")).diagnostics
+    assert found == [one.code for one in reported]

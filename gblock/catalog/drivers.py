@@ -90,6 +90,8 @@ class Chooser(Table, frozen=True):
     """Prefixes before the scheme, such as ``db+``."""
     readings: tuple[DriverArgument, ...] = ()
     settings: tuple[Setting, ...] = ()
+    made_by: tuple[str, ...] = ()
+    """The calls that read the settings; where no code shows these, another file does."""
     loads: tuple[str, ...] = ()
     """The calls that import the driver: each reads a string itself, or all strings that are read
     (`loads_all`)."""

@@ -65,7 +65,7 @@ class BlockingDriver(ProcessRule):
         rb"://(?<!http://)(?<!https://)|backends?\.|ENGINE|BACKEND|DRIVER|DIALECT|drivername"
         rb"|provider|\.bind\(|Database(?:\(|[ \t]+as\b)"
         rb"|create_engine|engine_from_config|DATABASE_UR[IL]|DATABASES|dj_database_url|environ\.Env"
-        rb"|emcached|pylibmc|PyLibMC|URL\.create|URL\("
+        rb"|emcached|pylibmc|PyLibMC|URL\.create|URL\(|SQLAlchemy\("
     )
     """Forms of such strings: schemes other than the web's, and names of backends."""
 

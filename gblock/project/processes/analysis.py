@@ -128,6 +128,16 @@ class Analysis:
 
     # -- one process
 
+    def _is_unavailable(self, patch: Patch) -> bool:
+        """Return whether a driver is a fallback for another one, and the project lacks it.
+
+        ``except ImportError: pymysql.install_as_MySQLdb()`` runs where PyMySQL is installed.
+        """
+        required = self._found.deployment.requirements
+        package = patch.symbol.partition(".")[0]
+        is_lacking = required.is_listed and not required.may_bring(package)
+        return is_lacking and "fallback" in patch.kinds
+
     def _process(self, start: ServerStart) -> Process:
         server = start.server
         if server.kind == "script" and self._runs_tests(server.main):
@@ -138,7 +148,9 @@ class Analysis:
         entries = tuple(dict.fromkeys((*self._customizing, *entries)))
         server = server._replace(entries=entries)
         patches = self._patches(server, start)
-        drivers = tuple(p for p in patches if p.of_driver and not p.undone)
+        drivers = tuple(
+            p for p in patches if p.of_driver and not p.undone and not self._is_unavailable(p)
+        )
         server = self._judging.with_worker(server, drivers)
         effective = [p for p in patches if not p.of_driver and self._is_run(p, server)]
         judged = self._judging.of_server(server, effective)

@@ -81,6 +81,23 @@ def conditions_around(data: bytes, row: int, column: int) -> list[CallTest]:
     ]
 
 
+def is_fallback(data: bytes, row: int, column: int) -> bool:
+    """Return whether a call runs only where an import fails: ``except ImportError: install()``.
+
+    Args:
+        data: The file.
+        row: The row of the call's first line, from 1.
+        column: Its offset in bytes on that row.
+    """
+    tree = parsed(data)
+    return tree is not None and any(
+        isinstance(node, ast.Try)
+        and any(isinstance(one, ast.Import | ast.ImportFrom) for one in node.body)
+        and any(_holds(one, row, column) for one in node.handlers)
+        for node in ast.walk(tree)
+    )
+
+
 def condition(tests: list[CallTest]) -> str:
     """Return the tests on one line, joined by ``and``.
 

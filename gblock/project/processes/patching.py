@@ -18,6 +18,7 @@ from gblock.project.processes.conditions import (
     argument,
     condition,
     conditions_around,
+    is_fallback,
     places,
     variable,
 )
@@ -96,7 +97,7 @@ class Patch(NamedTuple):
     kinds: tuple[str, ...]
     """``full``, ``partial``, ``single`` or ``green_driver`` first; then the circumstances:
     ``in_function``, ``conditional``, ``loop``, ``through_function``, ``through_functions`` if it is
-    more than one, ``extensionless_script``."""
+    more than one, ``extensionless_script``; ``fallback`` if it runs only where an import fails."""
     patched: frozenset[str]
     """Of `PATCHED`, what it replaces; nothing for a driver."""
     scope: int = 0
@@ -372,8 +373,11 @@ class Patching:
         extra += self._circumstances(summary, call)
         positional = call.expression.positional
         tests = []
+        data = self.modules.data(summary.filename)
         if "conditional" in extra:
-            tests = conditions_around(self.modules.data(summary.filename), call.row, call.column)
+            tests = conditions_around(data, call.row, call.column)
+        if "green_driver" in extra and is_fallback(data, call.row, call.column):
+            extra.append("fallback")
         return Patch(
             summary.filename,
             call.row,

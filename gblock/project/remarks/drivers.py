@@ -507,9 +507,9 @@ def _key(remark: Remark) -> tuple[str, Span, str]:
 
 def _names(chooser: Chooser) -> frozenset[str]:
     """Return the names of the settings and the calls of a library that read such strings."""
-    return frozenset(one.name for one in chooser.settings) | {
-        one.symbol.rpartition(".")[2] for one in chooser.readings
-    }
+    read = (*(one.symbol for one in chooser.readings), *chooser.made_by)
+    names = frozenset(symbol.rpartition(".")[2] for symbol in read)
+    return names.union(one.name for one in chooser.settings)
 
 
 def _chooses(text: Text, form: str) -> bool:

@@ -54,10 +54,25 @@ class Readers:
             yield from self._arguments(chooser, reading)
         if chooser.settings and is_left_over(self.modules, chooser.imports):
             return
+        is_shown = False
         for setting in chooser.settings:
             for path in self.modules.mentioning(setting.name):
+                is_shown = True
                 for part in self._settings(setting, self.modules.summary(path)):
                     yield Read(part, chooser, setting.form)
+        for symbol in () if is_shown else chooser.made_by:
+            yield from self._made(chooser, symbol)
+
+    def _made(self, chooser: Chooser, symbol: str) -> Iterator[Read]:
+        """Yield the calls that read a library's settings, which no code of the project mentions."""
+        name = symbol.rpartition(".")[2]
+        for path in self.modules.mentioning(name, whole=True):
+            for call in self.inference.calling.calls_by_name(path).get(name, ()):
+                place = Place(path, call.scope, call.path)
+                if symbol in self._symbols(call.expression.callee, place):
+                    yield Read(
+                        Part(call.expression, place, (call.row, call.end_row)), chooser, "url"
+                    )
 
     def _arguments(self, chooser: Chooser, reading: DriverArgument) -> Iterator[Read]:
         name = reading.symbol.rpartition(".")[2]
