@@ -1298,3 +1298,30 @@ def test_an_order_that_python_refuses_has_each_base_once(tmp_path, text):
         found = inference.classes.ancestry(path, number)
         assert len(found) == len(set(found))
         assert found[0].scope == number
+
+
+@pytest.mark.parametrize(
+    ("called", "expected"),
+    [
+        ("Network().forward(x)", ["torch.nn.Module.forward"]),
+        ("Deep().forward(x)", ["torch.nn.Module.forward"]),
+        ("Network().embed(x)", []),
+        ("Other().forward(x)", []),
+    ],
+)
+def test_a_method_that_a_class_implements_for_a_library_is_the_library_s(
+    tmp_path, called, expected
+):
+    text = (
+        "import torch\nclass Network(torch.nn.Module):\n    def forward(self, x): return x\n"
+        "    def embed(self, x): return x\nclass Deep(Network): pass\n"
+        "class Other:\n    def forward(self, x): return x\n"
+    )
+    inference = inferring(tmp_path, {"main.py": text + called + "\n"})
+    (call,) = [
+        one
+        for one in inference.modules.summary(str(tmp_path / "main.py")).calls
+        if one.scope == 0 and one.row == 8
+    ][-1:]
+    place = Place(str(tmp_path / "main.py"), 0, call.path)
+    assert expected == sorted(inference.callees.called_symbols(call.expression.callee, place))

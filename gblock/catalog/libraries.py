@@ -160,6 +160,9 @@ class Library(Table, frozen=True):
     cooperative_subclasses: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Classes of which cooperative ones derive, with these. An object that an annotation declares
     to be of the class may be of one of them."""
+    implemented: tuple[str, ...] = ()
+    """Methods that classes of the project implement for the library's own code to call. A call of
+    one in the project is a call of the library's method, too."""
     readiness: tuple[str, ...] = ()
     """Callables that return the objects, or descriptors, that can be read or written at once."""
     awaiting: tuple[str, ...] = ()

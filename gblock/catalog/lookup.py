@@ -383,6 +383,15 @@ class Catalog:
             for name, derived in library.cooperative_subclasses.items()
         }
 
+    @_OfLibraries
+    def implemented(self) -> dict[str, frozenset[str]]:
+        """The classes whose methods the project implements, by the name of the method."""
+        found: dict[str, set[str]] = {}
+        for library in self.libraries:
+            for owner, _, name in (one.rpartition(".") for one in library.implemented):
+                found.setdefault(name, set()).add(owner)
+        return {name: frozenset(owners) for name, owners in found.items()}
+
     @cached_property
     def broad(self) -> frozenset[str]:
         """Classes below which the catalog knows one with entries for methods that they lack.

@@ -96,7 +96,23 @@ class Callees:
                 for method in self.inference.attributes.named_values(inner, "__call__"):
                     if method.kind == v.EXTERNAL:
                         found.add(method.symbol)
+            elif inner.kind == v.FUNCTION and self.inference.catalog.implemented:
+                found |= self._implemented(inner)
         return found
+
+    def _implemented(self, function: v.FunctionValue) -> set[str]:
+        """Return the package's method that a method of the project implements: ``forward``."""
+        summary = self.inference.modules.summary(function.path)
+        scope = summary.scopes[function.scope]
+        owners = self.inference.catalog.implemented.get(scope.name)
+        if owners is None or summary.scopes[scope.parent].kind != "class":
+            return set()
+        return {
+            f"{base.symbol}.{scope.name}"
+            for base in self.inference.classes.ancestry(function.path, scope.parent)
+            if base.kind == v.EXTERNAL
+            if not owners.isdisjoint(self.inference.catalog.lineage(base.symbol))
+        }
 
     def known_symbols(self, callee: Expr, place: Place) -> set[str] | None:
         """Return the names that `called_symbols` returns; None if the callee is unknown.
