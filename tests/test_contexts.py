@@ -3354,3 +3354,42 @@ def test_callbacks_of_a_client_in_a_thread_run_in_the_thread(tmp_path, patch, co
     files = {"serve.py": patch + textwrap.dedent(text), "Procfile": "web: python serve.py"}
     found = [one for one in reported(tmp_path, files) if one.symbol == "os.system"]
     assert [context] == [one.context for one in found]
+
+
+@pytest.mark.parametrize(
+    ("given", "context"),
+    [
+        ("'a'", "command"),
+        ("'a', 'b.txt', ''", "command"),
+        ("'a', model='default'", "command"),
+        ("'a', model='large'", "request"),
+        ("'a', model=request.args['model']", "request"),
+        ("*request.args", "request"),
+    ],
+)
+def test_an_argument_that_is_left_out_may_end_a_call_early(tmp_path, given, context):
+    files = {
+        "speech.py": """
+            def speak(text, name=None, model=""):
+                if not model or model == "default":
+                    return None
+                CALL
+            """,
+        "app.py": f"""
+            from flask import Flask, request
+            from speech import speak
+            app = Flask(__name__)
+
+            @app.route("/")
+            def index(): speak({given})
+            """,
+        "tool.py": """
+            import sys
+            from speech import speak
+
+            if __name__ == "__main__":
+                speak("a", model=sys.argv[1])
+            """,
+        "Procfile": "web: gunicorn -k gevent app:app",
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]

@@ -1,6 +1,7 @@
 """Branches: calls of a function whose arguments never come to a branch of it.
 
-``if isinstance(rows, str): load(rows)`` loads nothing for a caller that gives a list.
+``if isinstance(rows, str): load(rows)`` loads nothing for a caller that gives a list, and
+``if not model: return`` ends a call that leaves the model out.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from gblock.project.calls.callers import Caller
 from gblock.project.calls.visits import Visit
 from gblock.project.names import values as v
+from gblock.project.names.chosen import may_reach
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
 from gblock.project.names.values import Values
@@ -39,28 +41,29 @@ class Branches:
             visit: The function on the path.
         """
         known = list(callers)
-        tested = self._tested(visit)
-        if not tested:
-            return known
-        return [one for one in known if self._may_lead(one, visit, tested)] or known
-
-    def _tested(self, visit: Visit) -> list[tuple[str, int]]:
-        """Return the parameters that tests around the statement name, with their positions."""
         summary = self.modules.summary(visit.path)
         scope = summary.scopes[visit.scope]
-        if not scope.facts:
-            return []
+        if not (scope.facts or scope.tests):
+            return known
         shift = int(_is_bound(scope) and summary.scopes[scope.parent].kind == "class")
-        return [
+        tested = [
             (one.name, position - shift)
             for position, one in enumerate(scope.parameters)
             if position >= shift and any(x.reaches(visit.at) for x in scope.facts.get(one.name, ()))
         ]
+        return [
+            one
+            for one in known
+            if one.expression is None
+            or not one.is_certain
+            or (
+                may_reach(scope, one.expression, shift, visit.at)
+                and self._may_lead(one, visit, tested)
+            )
+        ] or known
 
     def _may_lead(self, caller: Caller, visit: Visit, tested: Iterable[tuple[str, int]]) -> bool:
-        """Return whether the arguments of a call may lead to the statement."""
-        if caller.expression is None or not caller.is_certain:
-            return True
+        """Return whether the types of a call's arguments may lead to the statement."""
         there = Place(caller.path, caller.scope, caller.at)
         here = Place(visit.path, visit.scope, visit.at)
         return all(

@@ -1,4 +1,4 @@
-"""Results that an argument chooses: ``def connect(pure): if pure: return PureClient()``.
+"""Branches that an argument chooses: ``def connect(pure): if pure: return PureClient()``.
 
 Only constants that a call writes, or that are the defaults of what it leaves out, choose.
 """
@@ -33,21 +33,39 @@ def unreached(scope: Scope, call: CallExpr, shift: int) -> frozenset[int]:
         call: The call, with all that is passed.
         shift: The number of implicit arguments.
     """
-    if len(scope.returns) < 2 or not scope.tests:
+    if len(scope.returns) < 2:
         return frozenset()
-    given = dict(_given(scope, call, shift))
-    if not given:
-        return frozenset()
-    outcomes = {
-        path: outcome
-        for path, test in scope.tests.items()
-        if scope.branches.get(path) == "if" and (outcome := _outcome(test, given)) is not None
-    }
+    outcomes = _outcomes(scope, call, shift)
     return frozenset(
         number
         for number, one in enumerate(scope.returns)
         if any(_is_passed_by(one.path, path, holds, scope) for path, holds in outcomes.items())
     )
+
+
+def may_reach(scope: Scope, call: CallExpr, shift: int, at: Path) -> bool:
+    """Return whether a call of a function may come to a statement in it.
+
+    Args:
+        scope: The function.
+        call: The call, with all that is passed.
+        shift: The number of implicit arguments.
+        at: The path of the statement.
+    """
+    outcomes = _outcomes(scope, call, shift)
+    return not any(_is_passed_by(at, path, holds, scope) for path, holds in outcomes.items())
+
+
+def _outcomes(scope: Scope, call: CallExpr, shift: int) -> dict[Path, bool]:
+    """Return the outcomes of a function's tests that the constants of a call decide."""
+    given = dict(_given(scope, call, shift)) if scope.tests else None
+    if not given:
+        return {}
+    return {
+        path: outcome
+        for path, test in scope.tests.items()
+        if scope.branches.get(path) == "if" and (outcome := _outcome(test, given)) is not None
+    }
 
 
 def _given(scope: Scope, call: CallExpr, shift: int) -> Iterator[tuple[str, Constant]]:
