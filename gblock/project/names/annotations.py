@@ -101,16 +101,16 @@ class Annotations:
             elif value.kind == v.CLASS:
                 found.add(value._replace(kind=v.OBJECT))
             elif value.kind == v.EXTERNAL and not value.symbol.startswith(_UNTYPED):
-                found.add(v.instance(self._class_of(value.symbol)))
+                found.update(map(v.instance, self._classes_of(value.symbol)))
             elif value.kind == v.PARTIAL and value.callee.kind == v.TUPLE:
                 record = value.callee
                 found |= {record} if any(record.members) else NOTHING
         return frozenset(found)
 
-    def _class_of(self, symbol: str) -> str:
-        """Return the class that an annotation means, which may name its module: ``-> Image``."""
+    def _classes_of(self, symbol: str) -> tuple[str, ...]:
+        """Return the classes that an annotation may mean, which may name a module: ``-> Image``."""
         inner = f"{symbol}.{symbol.rpartition('.')[2]}"
-        return inner if inner in self.inference.catalog.classes else symbol
+        return (symbol, inner) if inner in self.inference.catalog.classes else (symbol,)
 
     def is_broad(self, declared: Values) -> bool:
         """Return whether what a value is can be more precise than its declared type.
