@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from gblock.project.calls.callers import Caller
 from gblock.project.calls.visits import Visit
@@ -14,9 +14,8 @@ from gblock.project.names import values as v
 from gblock.project.names.chosen import may_reach
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
-from gblock.project.names.values import Values
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import last_name, passed
+from gblock.project.reading.expressions import Expr, last_name, passed
 from gblock.project.reading.summary import Scope
 
 
@@ -54,35 +53,26 @@ class Branches:
         return [
             one
             for one in known
-            if one.expression is None
+            if (call := one.expression) is None
             or not one.is_certain
             or (
-                may_reach(scope, one.expression, shift, visit.at)
-                and self._may_lead(one, visit, tested)
+                may_reach(scope, call, shift, visit.at)
+                and all(
+                    self._may_lead(passed(call, position, name), one, name, visit)
+                    for name, position in tested
+                )
             )
         ] or known
 
-    def _may_lead(self, caller: Caller, visit: Visit, tested: Iterable[tuple[str, int]]) -> bool:
-        """Return whether the types of a call's arguments may lead to the statement."""
-        there = Place(caller.path, caller.scope, caller.at)
+    def _may_lead(self, argument: Expr, caller: Caller, name: str, visit: Visit) -> bool:
+        """Return whether an argument of a call for a parameter may lead to the statement."""
+        if argument is None:
+            return True
+        values = self.inference.infer(argument, Place(caller.path, caller.scope, caller.at))
+        if values == {v.NONE} and argument != tags.NONE:  # other callers give more than None
+            return True
         here = Place(visit.path, visit.scope, visit.at)
-        return all(
-            self.inference.narrowing.may_reach(name, values, here)
-            for name, values in self._given(caller, tested, there)
-        )
-
-    def _given(
-        self, caller: Caller, tested: Iterable[tuple[str, int]], there: Place
-    ) -> Iterator[tuple[str, Values]]:
-        """Yield the tested parameters for which a call gives an argument, with its values."""
-        expression = caller.expression
-        for name, position in tested:
-            argument = passed(expression, position, name) if expression is not None else None
-            if argument is None:
-                continue
-            values = self.inference.infer(argument, there)
-            if values != {v.NONE} or argument == tags.NONE:  # other callers give more than None
-                yield name, values
+        return self.inference.narrowing.may_reach(name, values, here)
 
 
 def _is_bound(scope: Scope) -> bool:

@@ -46,15 +46,10 @@ class Instances:
         """
         callers = list(callers)
         owner = self._owner(self.modules.summary(visit.path), visit.scope)
-        if owner is None:
-            yield from ((one, None) for one in callers)
-            return
-        of_object = [one for one in callers if self._may_be_on(one, visit.instance, owner)]
-        if not of_object:
-            yield from ((one, None) for one in callers)
-            return
-        for one in of_object:
-            yield one, self._kept(one, visit.instance, owner)
+        known = visit.instance
+        of_object = [one for one in callers if owner and self._may_be_on(one, known, owner)]
+        for one in of_object or callers:
+            yield one, self._kept(one, known, owner) if owner and of_object else None
 
     def _kept(
         self, caller: Caller, known: ScopeValue | None, owner: ScopeValue

@@ -298,11 +298,14 @@ class Running:
         """
         if processes.runs_development_server(process):
             return True
-        if process.kind not in _SCRIPTS or process.patches:
+        if process.patches or not self._is_serving_script(process, processes):
             return False
-        if process.runs_on_gevent != "no" and processes.serves_on_gevent(process):
-            return False
-        return any(map(processes.activity.serves, process.entries))
+        return process.runs_on_gevent == "no" or not processes.serves_on_gevent(process)
+
+    def _is_serving_script(self, process: Process, processes: Processes) -> bool:
+        """Return whether a process is a script whose file names what serves requests."""
+        is_script = process.kind in _SCRIPTS
+        return is_script and any(map(processes.activity.serves, process.entries))
 
     def may_run(self, way: Way, process: Process) -> bool:
         """Return whether a process may run a path that begins in one of its files.
@@ -326,11 +329,9 @@ class Running:
         if process.kind in _WEB:
             return self._workers is None or not self._workers.run_tasks(process)
         processes = self.processes
-        if process.kind not in _SCRIPTS or processes is None:
+        if processes is None or not self._is_serving_script(process, processes):
             return False
-        if not process.patches and not processes.serves_on_gevent(process):
-            return False
-        return any(map(processes.activity.serves, process.entries))
+        return bool(process.patches) or processes.serves_on_gevent(process)
 
     # -- code that nothing is known to run
 

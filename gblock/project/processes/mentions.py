@@ -271,8 +271,8 @@ class Mentions:
             mention = self.of(path)
             is_importing = mention.imports or mention.imports_later or mention.patched_by
             pattern = _STARTS_GREENLETS if is_importing else _STARTS_BY_OTHERS
-            found = mention.starts or self.is_in(pattern, path)
-            if found and not mention.starts:
+            found = mention.starts
+            if not found and self.is_in(pattern, path):
                 code = _CLASS.sub(b"", _NO_CODE.sub(b"", self.modules.data(path)))
                 found = pattern.search(code) is not None
             self._starting[path] = found

@@ -28,22 +28,20 @@ def is_left_over(modules: Modules, packages: Iterable[str]) -> bool:
     Returns:
         False if nothing imports a name, or something imports a whole package.
     """
-    names, importing = set[bytes](), set[str]()
+    names, importing = set[bytes](), dict[str, bytes]()
     for package in packages:
         written = re.compile(_FROM % re.escape(package.encode()), re.MULTILINE)
         for path in modules.mentioning(package):
             data = without_prose(modules.data(path))
-            bound = [match[1] for match in written.finditer(data)]
-            if package.encode() in _IMPORT.sub(b"", data) or (
-                not bound and package.encode() in data
-            ):
+            bound, code = [match[1] for match in written.finditer(data)], _IMPORT.sub(b"", data)
+            if package.encode() in (code if bound else data):
                 return False
             if bound:
-                importing.add(path)
+                importing[path] = code
                 names.update(re.findall(rb"[\w*]+", b" ".join(bound)))
     if not names or not names.isdisjoint((b"as", b"*")):
         return False
     used = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(names)))
-    if any(used.search(_IMPORT.sub(b"", without_prose(modules.data(path)))) for path in importing):
+    if any(map(used.search, importing.values())):
         return False
-    return all(set(modules.mentioning(name.decode(), whole=True)) <= importing for name in names)
+    return all(importing.keys() >= {*modules.mentioning(x.decode(), whole=True)} for x in names)

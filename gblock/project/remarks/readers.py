@@ -52,15 +52,13 @@ class Readers:
         """Yield the expressions that a library, or its configuration, reads as such strings."""
         for reading in chooser.readings:
             yield from self._arguments(chooser, reading)
-        if chooser.settings and is_left_over(self.modules, chooser.imports):
+        shown = [(one, x) for one in chooser.settings for x in self.modules.mentioning(one.name)]
+        if shown and is_left_over(self.modules, chooser.imports):
             return
-        is_shown = False
-        for setting in chooser.settings:
-            for path in self.modules.mentioning(setting.name):
-                is_shown = True
-                for part in self._settings(setting, self.modules.summary(path)):
-                    yield Read(part, chooser, setting.form)
-        for symbol in () if is_shown else chooser.made_by:
+        for setting, path in shown:
+            for part in self._settings(setting, self.modules.summary(path)):
+                yield Read(part, chooser, setting.form)
+        for symbol in () if shown else chooser.made_by:
             yield from self._made(chooser, symbol)
 
     def _made(self, chooser: Chooser, symbol: str) -> Iterator[Read]:
