@@ -3393,3 +3393,39 @@ def test_an_argument_that_is_left_out_may_end_a_call_early(tmp_path, given, cont
         "Procfile": "web: gunicorn -k gevent app:app",
     }
     assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
+@pytest.mark.parametrize(
+    ("body", "context"),
+    [
+        ("if flag and work(): return 1", "request"),
+        ("if flag: return work()", "request"),
+        ("if not flag: return work()", "command"),
+        ("if not flag:\n        return 1\n    elif work(): return 2", "request"),
+        ("if flag:\n        for one in work(): return 1", "request"),
+        ("while flag: work()", "request"),
+        ("work()\n    if flag: return 1", "request"),
+        ("if flag: return 1\n    work()", "command"),
+    ],
+)
+def test_a_statement_around_a_call_is_tested_wherever_the_call_is(tmp_path, body, context):
+    files = {
+        "branch.py": f"def work(): CALL\ndef run(flag):\n    {body}\n",
+        "app.py": """
+            from flask import Flask
+            from branch import run
+            app = Flask(__name__)
+
+            @app.route("/")
+            def index(): run(True)
+            """,
+        "tool.py": """
+            import sys
+            from branch import run
+
+            if __name__ == "__main__":
+                run(sys.argv[1])
+            """,
+        "Procfile": "web: gunicorn -k gevent app:app",
+    }
+    assert [context] == [one.context for one in reported(tmp_path, files)]

@@ -13,6 +13,7 @@ from test_summary import PROGRAMS
 from thoroughness import examples
 
 from gblock.project.names import values as v
+from gblock.project.names.chosen import may_reach
 from gblock.project.names.places import Place
 from gblock.project.reading.expressions import (
     AttributeExpr,
@@ -25,6 +26,7 @@ from gblock.project.reading.expressions import (
     passed,
     same,
 )
+from gblock.project.reading.summarizing import summarize
 
 GIVING = "def d(g):\n    def w(*a, **k): return g({})\n    return w\n"
 HEAD = "from confluent_kafka import Producer, Consumer\nimport typing\n"
@@ -1325,3 +1327,47 @@ def test_a_method_that_a_class_implements_for_a_library_is_the_library_s(
     ][-1:]
     place = Place(str(tmp_path / "main.py"), 0, call.path)
     assert expected == sorted(inference.callees.called_symbols(call.expression.callee, place))
+
+
+TESTS = ("a", "not a", "a and work(0)", "b == 'x'", "a or b", "b in ('x', 'y')", "work(0)")
+
+
+@st.composite
+def blocks(draw, depth=2):
+    """The lines of a block of calls and conditions on the parameters ``a`` and ``b``."""
+    lines = []
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(
+            st.sampled_from(("call", "return", "if", "elif", "for") if depth else ("call",))
+        )
+        if kind in ("call", "return"):
+            lines.append("work(0)" if kind == "call" else "return work(0)")
+            continue
+        head = (
+            f"if {draw(st.sampled_from(TESTS))}:" if kind != "for" else "for _ in work(0) or [1]:"
+        )
+        lines += [head, *(f"    {line}" for line in draw(blocks(depth - 1)))]
+        if kind == "elif":
+            lines.append(f"elif {draw(st.sampled_from(TESTS))}:")
+            lines += [f"    {line}" for line in draw(blocks(depth - 1))]
+            lines += ["else:", *(f"    {line}" for line in draw(blocks(depth - 1)))]
+    return lines
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(blocks(), st.sampled_from(("", "True", "False, 'x'", "b='y'", "None, b='z'")))
+def test_a_call_may_reach_what_it_runs(body, given_):
+    text = "\n".join(["def run(a=False, b='x'):", *(f"    {line}" for line in body)])
+    text = "\n".join(
+        [line.replace("work(0)", f"work({n})") for n, line in enumerate(text.split("\n"))]
+    )
+    ran = set()
+    names = {"work": ran.add}
+    exec(text, names)
+    eval(f"run({given_})", names)
+    summary = summarize("main.py", f"{text}\nrun({given_})\n")
+    scope = next(one for one in summary.scopes if one.name == "run")
+    *calls, last = [one for one in summary.calls if one.node == "call"]
+    for call in calls:
+        reached = may_reach(scope, last.expression, 0, call.path)
+        assert reached or call.row - 1 not in ran

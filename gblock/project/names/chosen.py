@@ -85,8 +85,8 @@ def _is_passed_by(at: Path, statement: Path, holds: bool, scope: Scope) -> bool:
     """Return whether a statement does not run where the test of an ``if`` has an outcome."""
     depth = len(statement)
     if at[:depth] == statement:
-        return at[depth] != (0 if holds else 1)
-    if at[: depth - 1] != statement[:-1] or at[depth - 1] < statement[-1]:
+        return len(at) > depth and at[depth] != (0 if holds else 1)  # its own test always runs
+    if at[: depth - 1] != statement[:-1] or at[depth - 1 :] < statement[-1:]:
         return False
     return (*statement, 0 if holds else 1) in scope.dead_ends
 
