@@ -3266,3 +3266,81 @@ def test_a_view_that_a_table_of_urls_wraps_is_a_view(tmp_path, form):
         files[f"urls_{number}.py"] = imported + text + table.format(it=it)
     found = {one.context for one in reported(tmp_path, files) if one.symbol == "os.system"}
     assert (form in WRAPPED) == ({"request"} == found), found
+
+
+UNLISTED = [entry for entry in CATALOG.entries if entry.unlisted]
+ROUTING = sorted({symbol.rpartition(".")[2] for one in UNLISTED for symbol in one.decorators})
+WITH_PATHS = [argument for one in UNLISTED for argument in one.arguments]
+RESOURCES = [(base, name) for one in UNLISTED for base in one.bases for name in one.methods]
+UNLISTED_OWNERS = {
+    "a package": "import acme_web as web\n",
+    "an object of a package": "from acme_web import Api\nweb = Api()\n",
+    "an unknown object": "from plugins import found\nweb = found['web']()\n",
+}
+LISTED_OWNERS = {
+    "asyncio": "import aiohttp.web as web\n",
+    "the standard library": "import http.server as web\n",
+}
+KINDS_OF_OWNERS = [(owner, True) for owner in UNLISTED_OWNERS] + [
+    (owner, False) for owner in LISTED_OWNERS
+]
+
+
+@pytest.mark.parametrize(("owner", "is_started"), KINDS_OF_OWNERS)
+@pytest.mark.parametrize(
+    ("text", "is_routed"),
+    [
+        ("@web.{name}('/orders')\ndef run(x): CALL\n", True),
+        ("@web.{name}('/orders', methods=['POST'])\nclass Orders:\n    def run(x): CALL\n", True),
+        ("def make(x):\n    @web.{name}(path='/orders')\n    def run(x): CALL\n", True),
+        ("@web.{name}('orders')\ndef run(x): CALL\n", False),
+        ("@web.{name}\ndef run(x): CALL\n", False),
+        ("@web.{name}(PATH)\ndef run(x): CALL\n", False),
+        ("@web.{name}('/orders')\nasync def run(x): CALL\n", False),
+    ],
+)
+def test_a_decorator_of_any_package_with_a_path_is_a_route(
+    tmp_path, owner, is_started, text, is_routed
+):
+    before = {**UNLISTED_OWNERS, **LISTED_OWNERS}[owner]
+    files = {f"orders_{name}.py": before + text.format(name=name) for name in ROUTING}
+    found = reported(tmp_path, files)
+    contexts = {one.context for one in found if one.symbol == "os.system"}
+    assert len(ROUTING) == len(found) > 10
+    assert (contexts == {"request"}) is (is_started and is_routed), contexts
+    assert is_started or "request" not in contexts
+
+
+@pytest.mark.parametrize(("owner", "is_started"), KINDS_OF_OWNERS)
+@pytest.mark.parametrize(("first", "is_routed"), [("'/orders'", True), ("'orders'", False)])
+def test_a_function_that_any_package_takes_with_a_path_is_a_route(
+    tmp_path, owner, is_started, first, is_routed
+):
+    before = {**UNLISTED_OWNERS, **LISTED_OWNERS}[owner]
+    files = {}
+    for number, one in enumerate(WITH_PATHS):
+        name = one.symbol.rpartition(".")[2]
+        given = ", ".join(["None"] * (one.position - 1) + ["run"])
+        for form, passed in enumerate((given, f"{one.keyword}=run")):
+            call = f"web.{name}({first}, {passed})\n"
+            files[f"orders_{number}_{form}.py"] = f"{before}def run(x): CALL\n{call}"
+    found = reported(tmp_path, files)
+    contexts = {one.context for one in found if one.symbol == "os.system"}
+    assert len(files) == len(found)
+    assert (contexts == {"request"}) is (is_started and is_routed), contexts
+    assert is_started or "request" not in contexts
+
+
+@pytest.mark.parametrize(
+    ("base", "is_started"),
+    [("acme_web.{}", True), ("acme_web.Base{}", True), ("acme_web.{}s", False), ("object", False)],
+)
+def test_a_resource_of_any_package_handles_requests(tmp_path, base, is_started):
+    files = {
+        f"orders_{number}.py": "import acme_web\n"
+        f"class Orders({base.format(one.rpartition('*')[2])}):\n    def {name}(self): CALL\n"
+        for number, (one, name) in enumerate(RESOURCES)
+    }
+    found = reported(tmp_path, files)
+    assert len(RESOURCES) == len(found) > 10
+    assert ({one.context for one in found} == {"request"}) is is_started

@@ -33,6 +33,10 @@ FILES = [
     "one/x/f.py",
     "two/x/f.py",
     "app.d/g.py",
+    "bin/serve.py",
+    "web/shop_web.py",
+    "one/twice_here.py",
+    "two/twice_here.py",
 ]
 
 
@@ -63,6 +67,10 @@ def modules(tmp_path):
         (None, "json", 0, "main.py"),
         ("os.py", "os", 0, "main.py"),
         (None, "requests", 0, "main.py"),
+        ("web/shop_web.py", "shop_web", 0, "bin/serve.py"),
+        (None, "serve", 0, "main.py"),
+        (None, "twice_here", 0, "main.py"),
+        (None, "_e", 0, "main.py"),
     ],
 )
 def test_an_import_means_a_file(modules, expected, module, level, importer):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gblock.catalog import load
@@ -176,3 +178,79 @@ def test_a_late_patch_of_a_main_guard_beside_a_server_is_a_note(tmp_path, procfi
     files = {"Procfile": procfile, "shop.py": SHOP, "tool.py": tool}
     found = [one for one in reported(tmp_path, files) if one.code == "late-monkey-patch"]
     assert [severity] == [one.severity.name for one in found]
+
+
+WAITING = ("import time\ntime.sleep(5)", "import requests\nrequests.get('https://shop')")
+SERVER = (
+    "from gevent.pywsgi import WSGIServer\nfrom parts import Part\nparts = [Part]\n"
+    "def app(environ, start):\n    return []\n"
+    "if __name__ == '__main__':\n    WSGIServer(('', 80), app).serve_forever()\n"
+)
+
+
+@pytest.mark.parametrize("call", WAITING)
+@pytest.mark.parametrize(("modules", "severity"), [(MANY, "note"), ({}, "warning")])
+def test_what_waits_without_a_patch_needs_a_greenlet(tmp_path, call, modules, severity):
+    files = {"Procfile": "web: python serve.py\n", "serve.py": SERVER, **modules}
+    files["parts.py"] = of_unknown_callers(call)
+    found = [one for one in reported(tmp_path, files) if one.code == "unpatched-call"]
+    assert {(one.context, one.severity.name.lower()) for one in found} == {("unknown", severity)}
+
+
+@pytest.mark.parametrize(("modules", "severity"), [(MANY, "note"), ({}, "warning")])
+def test_computing_of_unknown_callers_is_a_note_in_a_large_project(tmp_path, modules, severity):
+    call = "import bcrypt\nbcrypt.hashpw(b'', b'')"
+    files = {"parts.py": of_unknown_callers(call), "shop.py": "import gevent, parts\n", **modules}
+    assert severities(tmp_path, files) == {severity}
+
+
+GATHERING = (
+    "def every(nodes):\n    gevent.joinall([gevent.spawn(clean, node) for node in nodes])\n",
+    "def every(nodes):\n    pool = Pool(3)\n    for node in nodes:\n"
+    "        pool.spawn(clean, node)\n    pool.join(timeout=5)\n",
+    "def every(nodes):\n    jobs = [gevent.spawn(clean, node) for node in nodes]\n"
+    "    gevent.wait(jobs)\n",
+)
+LASTING = (
+    "def every(nodes):\n    return [gevent.spawn(clean, node) for node in nodes]\n",
+    "def every(nodes):\n    gevent.spawn_later(9, clean, nodes)\n",
+    "gevent.joinall([gevent.spawn(clean, node) for node in range(9)])\n"
+    "def every(nodes):\n    return nodes\n",
+    "from gevent.server import StreamServer\ndef every(nodes):\n"
+    "    job = gevent.spawn(clean, nodes)\n    StreamServer(('', 1), clean).start()\n"
+    "    job.join()\n",
+)
+SPAWNING = [(code, True) for code in GATHERING] + [(code, False) for code in LASTING]
+QUERIED = (
+    "import psycopg2\nfrom flask import Flask\nfrom nodes import every\napp = Flask('shop')\n"
+    "@app.get('/')\ndef place():\n    every([])\n    psycopg2.connect('').cursor().execute('')\n"
+)
+
+
+@pytest.mark.parametrize(("code", "gathers"), SPAWNING)
+def test_a_request_beside_no_greenlet_freezes_none(tmp_path, code, gathers):
+    nodes = (
+        "import gevent, psycopg2\nfrom gevent.pool import Pool\n"
+        f"def clean(node):\n    psycopg2.connect(node)\n{code}"
+    )
+    files = {"Procfile": "web: waitress-serve shop:app\n", "shop.py": QUERIED, "nodes.py": nodes}
+    found = reported(tmp_path, {**files, **MANY}, min_severity="warning")
+    contexts = {(Path(one.filename).name, one.context) for one in found}
+    assert contexts & {("nodes.py", "greenlet"), ("nodes.py", "request")}
+    assert (("shop.py", "request") not in contexts) is gathers
+
+
+@pytest.mark.parametrize(("code", "gathers"), SPAWNING)
+def test_a_task_beside_no_greenlet_freezes_none(tmp_path, code, gathers):
+    nodes = "import gevent\nfrom gevent.pool import Pool\ndef clean(node): ...\n" + code
+    files = {
+        "setup.py": "from setuptools import setup\nsetup(name='shop', entry_points={"
+        "'console_scripts': ['shop=shop:main']})\n",
+        "shop.py": "from nodes import every\ndef main():\n    every([])\n",
+        "nodes.py": nodes,
+        "jobs.py": "import psycopg2\nfrom celery import Celery\napp = Celery()\n"
+        "@app.task\ndef place():\n    psycopg2.connect('')\n",
+        **MANY,
+    }
+    found = reported(tmp_path, files, min_severity="warning")
+    assert ([one.context for one in found if one.filename.endswith("jobs.py")] == []) is gathers

@@ -174,6 +174,9 @@ class Entry(Table, frozen=True):
     """For tasks: what names their queue."""
     sends: bool = False
     """True if a call of the decorated function does not run it, but sends it to what does."""
+    unlisted: bool = False
+    """True if it stands for all packages that have no entries of their own; the first argument of
+    decorators and functions has to be a path, such as ``/orders``."""
     label: str = ""
     """The word before the first argument of a decorator, such as ``event``; by default the HTTP
     method."""

@@ -627,6 +627,11 @@ class Catalog:
         )
 
     @_OfLibraries
+    def listed(self) -> frozenset[str]:
+        """The packages whose entry points the catalog lists."""
+        return frozenset().union(*(packages for _, packages in self.frameworks))
+
+    @_OfLibraries
     def frameworks(self) -> tuple[tuple[Entry, frozenset[str]], ...]:
         """Each entry point, with the packages of which a project that uses it mentions one.
 

@@ -224,9 +224,11 @@ class Assessment:
             return diagnostic
         heads = {one.path[0][:2] for one in related if one.path and one.context in PROVEN}
         handlers = f" in {len(heads)} handler{'s' if len(heads) > 1 else ''}" if heads else ""
+        is_beside = bool(heads) or not self._is_project or not self._processes.only_gather
         one, several = _COUNTED.get(diagnostic.code, ("call", "calls"))
         calls = f"1 {one}" if len(related) == 1 else f"{len(related)} {several}"
         return diagnostic._replace(
+            severity=diagnostic.severity if is_beside else Severity.NOTE,
             message=f"{diagnostic.message}: {calls}{handlers}",
             related=(*diagnostic.related, *related),
         )
@@ -243,8 +245,7 @@ class Assessment:
         if not (self._is_project and reached.is_unused and self._is_deployed):
             return False
         heads = {way.steps[0].path for way in reached.ways}
-        is_sketch = len(self._modules.serving) < _FEW
-        if not self._is_large and (is_sketch or not all(map(self._is_of_server, heads))):
+        if not self._is_large and (self._is_sketch or not all(map(self._is_of_server, heads))):
             return False
         names = {_named_as(way) for way in reached.ways}
         return not any(map(self._other_files.may_name, names))
@@ -273,6 +274,11 @@ class Assessment:
         )
 
     @cached_property
+    def _is_sketch(self) -> bool:
+        """True if the files are so few that a function may be about to get its first caller."""
+        return len(self._modules.serving) < _FEW
+
+    @cached_property
     def _is_large(self) -> bool:
         """True if a function without known callers is hardly one that was written just now."""
         return len(self._modules.serving) >= _LARGE
@@ -291,27 +297,31 @@ class Assessment:
         """Return whether a call computes where no request or greenlet is known to make it.
 
         A command, a test or a set-up may compute as long as it likes, and most computing code whose
-        callers are unknown is one of these. In loose files, and in a project of which no process is
-        known, contexts are unknown, which is no reason to hide a diagnostic.
+        callers are unknown is one of these. In loose files, and in a small project of which no
+        process is known, contexts are unknown, which is no reason to hide a diagnostic.
         """
         if not self._is_project:
             return False
         if self._is_of_kind(diagnostic, "costly"):
             return not reached.is_proven
         is_unknown = reached.context not in PROVEN
-        is_started = self._is_deployed or self._is_served
-        return is_unknown and self._is_of_kind(diagnostic, "cpu") and is_started
+        is_known = self._is_deployed or self._is_served or self._is_large
+        return is_unknown and self._is_of_kind(diagnostic, "cpu") and is_known
 
     def _is_apart(self, diagnostic: Diagnostic, path: str, reached: Reached) -> bool:
         """Return whether a call of unknown callers is probably not the service's.
 
-        The services on gevent are known, and in a project of some size nothing is seen to keep or
-        to take the function, or none of them imports the module; the known server that runs the
-        module is without gevent, as is all else that starts; or the call waits for a program or a
-        file of this machine, as set-ups and administrators' commands do.
+        The call blocks only beside greenlets of a process that never patches, which may load much
+        code that it never runs in one; the services on gevent are known, and in a project of some
+        size nothing is seen to keep or to take the function, or none of them imports the module;
+        the known server that runs the module is without gevent, as is all else that starts; or the
+        call waits for a program or a file of this machine, as set-ups and administrators' commands
+        do.
         """
         if not self._is_project or reached.context != UNKNOWN:
             return False
+        if diagnostic.code == rules.OF_UNPATCHED[0] and not self._is_sketch:
+            return True
         if self._is_of_kind(diagnostic, *_LASTING):
             return False
         if self._processes.no_service_imports(path):

@@ -175,9 +175,9 @@ def _imported(service: Service, process: Process) -> str:
     if any(_SOCKETS.search(modules.data(path)) for path in paths):
         return ""
     catalog = processes.inference.catalog
-    known = frozenset({"gevent", *sys.stdlib_module_names}).union(
+    known = catalog.listed.union(
+        {"gevent", *sys.stdlib_module_names},
         (symbol.partition(".")[0] for symbol in catalog.by_symbol),
-        *(packages for _, packages in catalog.frameworks),
     )
     packages = {
         one.value.module.partition(".")[0]

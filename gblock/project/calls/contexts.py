@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from functools import cached_property
 
 from gblock.diagnostics import CONTEXTS
 from gblock.project.calls.applications import Applications
@@ -483,12 +482,8 @@ class Contexts:
         if not isinstance(value, v.SymbolValue):
             return False
         package = value.symbol.partition(".")[0]
-        return package not in self._listed and package not in sys.stdlib_module_names
-
-    @cached_property
-    def _listed(self) -> frozenset[str]:
-        """The packages whose entry points the catalog lists."""
-        return frozenset().union(*(names for _, names in self.inference.catalog.frameworks))
+        is_listed = package in self.inference.catalog.listed
+        return not is_listed and package not in sys.stdlib_module_names
 
     def _without_callers(self, summary: ModuleSummary, visit: Visit) -> str:
         """Return the context of a function without known callers, judging by its file."""

@@ -17,6 +17,7 @@ from gblock.project.calls.labels import Labels, of_call, of_decorator
 from gblock.project.calls.last_names import ByLastName
 from gblock.project.calls.registrars import handed_by, is_of_outer
 from gblock.project.calls.registrations import Registrations, suits
+from gblock.project.calls.routes import Routes
 from gblock.project.calls.ways import STARTUP
 from gblock.project.calls.workers import Application
 from gblock.project.names import values as v
@@ -131,13 +132,22 @@ class Entries:
 
     @cached_property
     def _by_decorator(self) -> ByLastName[tuple[str, Entry]]:
-        return ByLastName((s, (s, entry)) for entry in self._all for s in entry.decorators)
+        return ByLastName(
+            (s, (s, entry)) for entry in self._all if not entry.unlisted for s in entry.decorators
+        )
 
     @cached_property
     def _by_argument(self) -> ByLastName[tuple[Argument, Entry]]:
         return ByLastName(
-            (one.symbol, (one, entry)) for entry in self._all for one in entry.arguments
+            (one.symbol, (one, entry))
+            for entry in self._all
+            if not entry.unlisted
+            for one in entry.arguments
         )
+
+    @cached_property
+    def _routes(self) -> Routes:
+        return Routes(self.inference.catalog, self._all, self._called)
 
     @cached_property
     def taking(self) -> frozenset[str]:
@@ -245,9 +255,14 @@ class Entries:
             called = decorator if decorator.tag == tags.CALL else None
             callee = without_arguments(decorator)
             known = self._of_callee(self._by_decorator, callee, summary.filename)
-            for entry, is_wrapped in self._behind(callee, place, called is not None).items():
+            behind = self._behind(callee, place, called is not None)
+            for entry, is_wrapped in behind.items():
                 label = of_decorator(entry, called, last_name(callee), scope)
                 yield Started(entry.context, entry.framework, label, False, entry, is_wrapped)
+            routed = self._routes.of_decorator(decorator, place) if not behind else None
+            if routed is not None and not scope.is_async:
+                label = of_decorator(routed, called, last_name(callee), scope)
+                yield Started(routed.context, routed.framework, label, False, routed)
             if not known:
                 continue
             symbols = self._called(callee, place)
@@ -408,6 +423,9 @@ class Entries:
                 symbols = self._called(callee, place)
                 if any(fits(one, symbol) for one in symbols):
                     yield entry, True
+            routed = self._routes.of_decorator(decorator, place)
+            if routed is not None:
+                yield routed, False
 
     def _with_parameters(self, scope: Scope, entries: Iterable[Entry]) -> Iterable[Started]:
         names = tuple(one.name for one in scope.parameters)
@@ -426,16 +444,23 @@ class Entries:
                 continue
             if scope.name == "__init__" and "__init__" not in entry.methods:
                 continue
+            if entry.unlisted and scope.is_async:
+                continue
             certain = True
             if entry.bases:
-                ancestry = self._ancestry(summary, scope.parent)
-                certain = any(fits(name, base) for name in ancestry for base in entry.bases)
+                certain = self._fits(entry, self._ancestry(summary, scope.parent))
                 if not certain and not self._looks_like(summary, scope.parent, entry.bases):
-                    beside = self._beside(summary, scope.parent)
-                    if not any(fits(name, base) for name in beside for base in entry.bases):
+                    if not self._fits(entry, self._beside(summary, scope.parent)):
                         continue
             label = self._labels.of_method(entry, summary, scope)
+            certain = certain and not entry.unlisted
             yield Started(entry.context, entry.framework, label, certain, entry)
+
+    def _fits(self, entry: Entry, names: Iterable[str]) -> bool:
+        """Return whether one of some classes is a base of an entry."""
+        if entry.unlisted:
+            names = filter(self._routes.is_unlisted, names)
+        return any(fits(name, base) for name in names for base in entry.bases)
 
     def _of_object(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:
         """Yield the entries that call the methods of an object that they take."""
@@ -617,7 +642,9 @@ class Entries:
         else:
             known = self._of_callee(self._by_argument, call.expression.callee, place.path)
         if not known:
-            return self._by_decorator_called(call, place)
+            return self._by_decorator_called(call, place) or self._for_path(
+                call, place, position, argument
+            )
         symbols = self.inference.callees.known_symbols(call.expression.callee, place)
         if symbols is not None:
             symbols |= self._overridden(call.expression.callee, place)
@@ -632,7 +659,22 @@ class Entries:
             label = of_call(entry, call.expression, name) or f"{context} by {name}()"
             found.append((one.symbol, Started(context, entry.framework, label, is_certain, entry)))
         exact = [pair for pair in found if not _is_pattern(pair)]
-        return [one for _, one in exact or found] or self._by_decorator_called(call, place)
+        return (
+            [one for _, one in exact or found]
+            or self._by_decorator_called(call, place)
+            or self._for_path(call, place, position, argument)
+        )
+
+    def _for_path(
+        self, call: Call, place: Place, position: int | None, argument: Expr
+    ) -> list[Started]:
+        """Return what starts a function that a call of an unlisted package takes with a path."""
+        entry = self._routes.of_argument(call.expression, place, position, argument)
+        if entry is None:
+            return []
+        name = last_name(call.expression.callee)
+        label = of_call(entry, call.expression, name) or f"{entry.context} by {name}()"
+        return [Started(entry.context, entry.framework, label, False, entry)]
 
     def _context(self, entry: Entry, call: CallExpr | None, place: Place) -> str:
         """Return the context of an entry; an argument of the call may say another."""

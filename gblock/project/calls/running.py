@@ -94,10 +94,15 @@ class Running:
         return self.processes is not None and self.processes.knows_services
 
     def is_without_gevent(self, way: Way) -> bool:
-        """Return whether a path is of another process, or of a command without gevent."""
-        if way.context == OTHER:
-            return True
+        """Return whether a path is of another process, or of a command without gevent.
+
+        What a process handles beside no greenlet may start some and wait for them.
+        """
         processes = self.processes
+        if way.context == OTHER:
+            return processes is None or not any(
+                process.gathers for process in processes.on_gevent(way.steps[0].path)
+            )
         return (
             way.context == COMMAND
             and processes is not None
@@ -162,7 +167,9 @@ class Running:
         return process.runs_on_gevent == "yes"
 
     def _is_alone(self, process: Process) -> bool:
-        """Return whether a program has one greenlet: nothing of it starts another one."""
+        """Return whether nothing of a program runs beside the greenlet that it begins in."""
+        if process.gathers:
+            return True
         return self.processes is not None and self.processes.activity.is_alone(process)
 
     def _begun_by(self, path: str, processes: Processes) -> list[Process]:
@@ -324,7 +331,7 @@ class Running:
 
         What serves them outside of greenlets makes no greenlet wait for another request.
         """
-        if process.in_turn:
+        if process.in_turn or process.gathers:
             return False
         if process.kind in _WEB:
             return self._workers is None or not self._workers.run_tasks(process)

@@ -87,14 +87,13 @@ class Workers:
         """Return whether the unknown workers of a framework are the ones that it starts by default.
 
         None of these runs on gevent, so a repository that deploys a service on gevent and has other
-        workers says so: in a module of theirs, or in the files of the deployment.
+        workers says so: in a module of theirs, or in the files of the deployment. One whose only
+        greenlets are those that a function starts and waits for has no workers on gevent either.
         """
         worker = self._by_framework.get(framework)
-        if (
-            worker is None
-            or not worker.on_gevent
-            or not any(map(self._serves, self.processes.all()))
-        ):
+        if worker is None or not worker.on_gevent:
+            return False
+        if not any(map(self._serves, self.processes.all())) and not self.processes.only_gather:
             return False
         if framework not in self._known_default:
             self._known_default[framework] = not self._mentions_gevent(worker)

@@ -217,8 +217,10 @@ class Judging:
                     or self._later(process, sorted(reached), starts=starts)
                     or judged
                 )
-        missing = () if judged.gevent == NO else process.missing
-        return process._replace(runs_on_gevent=judged.gevent, why=judged.why, missing=missing)
+        if judged.gevent == NO:
+            return process._replace(runs_on_gevent=NO, why=judged.why, missing=())
+        gathers = self._mentions.gathers(self._loading.of(process), process.entries)
+        return process._replace(runs_on_gevent=judged.gevent, why=judged.why, gathers=gathers)
 
     def _at_import(
         self, process: Process, eager: list[str], *, starts: bool, is_alone: bool

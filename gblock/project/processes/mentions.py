@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from gblock.project.names.definitions import END
 from gblock.project.names.places import Place
 from gblock.project.names.texts import Part, Texts
 from gblock.project.reading.bindings import IMPORTED
-from gblock.project.reading.expressions import NAME, NameExpr
+from gblock.project.reading.expressions import NAME, NameExpr, last_name
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.positions import statements
 
@@ -55,6 +55,12 @@ _STARTS_GREENLETS = re.compile(
     rb"|\b(?:gevent\.i?wait|joinall)\b|gevent[ \t]+import[ \t]*\*"
 )
 """Names of gevent, and of libraries on it, that start greenlets, or wait for some."""
+_GATHERED = re.compile(
+    rb"spawn|joinall|killall|i?wait|sleep|idle|[Pp]ool|Group|event|queue|lock|%s" % _LIMITS
+)
+"""Names of gevent in code whose functions may wait for all that they start."""
+_GATHERING = frozenset({"joinall", "join", "wait", "iwait"})
+"""Last names of the calls that wait for greenlets."""
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^):]*)\)", re.MULTILINE)
 _NO_CODE = re.compile(
     rb"""#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
@@ -134,6 +140,7 @@ class Mentions:
         self._searched: dict[str, dict[bytes, bool]] = {}
         """By file and pattern, whether the pattern matches. A pattern's own hash takes long."""
         self._starting: dict[str, bool] = {}
+        self._gathering: dict[str, bool] = {}
         self._deriving: dict[str, tuple[bytes, ...]] = {}
         self._may_start: dict[frozenset[str], bool] = {}
         self._declarations = Declarations(modules)
@@ -289,6 +296,69 @@ class Mentions:
                 if _STARTS_GREENLETS.search(match[2])
             )
         return found
+
+    def gathers(self, paths: Iterable[str], entries: Collection[str]) -> bool:
+        """Return whether each function that starts greenlets in a process waits for all of them.
+
+        Such a function fans out and joins: nothing else of the process runs beside its greenlets.
+        Those that a program's own file starts are its work.
+
+        Args:
+            paths: The files that the process loads.
+            entries: Of these the ones where it begins.
+        """
+        starting = [path for path in paths if self._names_start(path) and self._is_on_gevent(path)]
+        return bool(starting) and all(
+            path not in entries and self._gathers(path) for path in starting
+        )
+
+    def _is_on_gevent(self, path: str) -> bool:
+        """Return whether a file that starts something has it from gevent, or names a server.
+
+        Web sockets alone are those of another library.
+        """
+        mention = self.of(path)
+        if mention.imports or mention.imports_later or mention.starts or mention.patched_by:
+            return True
+        code = _CLASS.sub(b"", _NO_CODE.sub(b"", self.modules.data(path)))
+        return any(b"websocket" not in one[0].lower() for one in _STARTS_BY_OTHERS.finditer(code))
+
+    def _gathers(self, path: str) -> bool:
+        """Return whether each function of a file that spawns greenlets also waits for them."""
+        found = self._gathering.get(path)
+        if found is None:
+            mention = self.of(path)
+            is_plain = not (mention.starts or mention.async_mode or mention.patched_by)
+            names = self._names_of_gevent(path) if is_plain else set()
+            is_gathering = bool(names) and all(map(_GATHERED.fullmatch, names))
+            found = is_gathering and self._joins(path)
+            self._gathering[path] = found
+        return found
+
+    def _names_of_gevent(self, path: str) -> set[bytes]:
+        """Return the names that a file imports from gevent's modules, or reads from them."""
+        data = self.modules.data(path)
+        imported = (match[3] or b"" for match in statements(_GEVENT, data))
+        names = {name for one in imported for name in re.findall(rb"(?<!as )\b[\w*]+", one)}
+        code = _NO_CODE.sub(b"", _GEVENT.sub(b"", data))
+        names.update(one[1] for one in _USED.finditer(code) if one[1])
+        return names - {b"as", b"monkey"}
+
+    def _joins(self, path: str) -> bool:
+        """Return whether each function of a file with a call of `spawn()` has one that waits.
+
+        The statements of a module are no such function: a script's greenlets are its work.
+        """
+        summary = self.modules.summary(path)
+        scopes: dict[str, set[int]] = {}
+        for call in summary.calls:
+            if call.node == "call":
+                scopes.setdefault(last_name(call.expression.callee), set()).add(call.scope)
+        spawning = scopes.get("spawn", set())
+        waiting = {scope for name in _GATHERING for scope in scopes.get(name, ()) if scope}
+        return bool(spawning) and all(
+            any(summary.is_within(scope, around) for around in waiting) for scope in spawning
+        )
 
     def is_in(self, pattern: re.Pattern[bytes], path: str) -> bool:
         """Return whether a pattern matches in a file, which many processes may load."""

@@ -70,6 +70,9 @@ class Process(NamedTuple):
     """The WSGI applications that its server names."""
     in_turn: bool = False
     """True if it handles requests outside of greenlets, as synchronous workers of gunicorn do."""
+    gathers: bool = False
+    """True if its only greenlets are those that a function starts and waits for: it handles nothing
+    beside them."""
     of_development: bool = False
     """True if it is on gevent for developers alone: another server deploys the application."""
 
@@ -159,6 +162,7 @@ class Process(NamedTuple):
             assumed=tuple(path for path in self.assumed if path in other.assumed),
             served=tuple(dict.fromkeys((*self.served, *other.served))),
             in_turn=self.in_turn and other.in_turn,
+            gathers=self.gathers and other.gathers,
             words=(
                 (*self.words, *other.words)
                 if self.words is not None and other.words is not None

@@ -211,6 +211,12 @@ class Processes:
         """True if some process of the project runs, or may run, on gevent."""
         return any(p.is_deployed and p.runs_on_gevent != NO for p in self._all)
 
+    @cached_property
+    def only_gather(self) -> bool:
+        """True if each process on gevent waits for its greenlets where it starts them."""
+        green = [process for process in self._all if process.is_gevent_service]
+        return bool(green) and all(process.gathers for process in green)
+
     def reaching(self, path: str) -> list[Process]:
         """Return the processes that can run a module."""
         return [process for process, files in self._reached if path in files]

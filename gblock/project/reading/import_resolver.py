@@ -381,9 +381,16 @@ class ImportResolver:
         return directory != self._roots_of_project[0] and "." not in os.path.basename(directory)
 
     def _unique(self, module: str) -> str | None:
-        """Return the only file whose path ends in a dotted name and whose packages start there."""
+        """Return the only file whose path ends in a dotted name and whose packages start there.
+
+        A name without dots may well be a package that is installed; one of several words that is a
+        single module here hardly is.
+        """
         found = self._ending(module)
-        return found[0] if len(found) == 1 and "." in module else None
+        if len(found) != 1:
+            return None
+        is_module = "_" in module.strip("_") and not found[0].endswith(_PACKAGE)
+        return found[0] if "." in module or is_module else None
 
     def _copied(self, module: str, importer: str) -> list[str]:
         """Return the files of a name that images hold beside the importer, in each another one."""
