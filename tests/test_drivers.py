@@ -1272,3 +1272,42 @@ def test_settings_in_a_file_of_another_kind_choose_the_only_driver(tree, setting
     )
     reported = check([str(root)], Config(root=str(root), filename="x")).diagnostics
     assert found == [one.code for one in reported]
+
+
+ELSEWHERE = (
+    "DATABASES = {'default': secrets.database()}",
+    "DATABASES = secrets.databases()",
+    "DATABASES = {'default': secrets['db'], 'other': {'ENGINE': 'django.db.backends.sqlite3'}}",
+    "DATABASES = json.load(open('/etc/shop.json'))",
+    "CONFIG = yaml.safe_load(open('/etc/shop.yml'))\nDATABASES = {'default': CONFIG['db']}",
+    "from . import local\nDATABASES = local.DATABASES",
+    "from .local import DATABASES",
+    "from .local import *",
+    "DATABASES = {}\nDATABASES['default'] = secrets.database()",
+)
+SHOWN = (
+    "DATABASES = {}",
+    "DATABASES = {'default': {}}",
+    "DATABASES = {'default': {'ENGINE': 'django.db.backends.dummy'}}",
+    "DATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': secrets.name()}}",
+)
+
+
+@pytest.mark.parametrize("requirements", ["psycopg2", "psycopg", "psycopg2\nPyMySQL", ""])
+@pytest.mark.parametrize("settings", [*ELSEWHERE, *SHOWN])
+def test_databases_of_django_that_the_code_does_not_show(tree, settings, requirements):
+    root = tree(
+        {
+            "shop/__init__.py": "",
+            "shop/settings.py": f"import json, yaml\nfrom acme import secrets\n{settings}\n",
+            "shop/wsgi.py": "import os\nfrom django.core.wsgi import get_wsgi_application\n"
+            "os.environ['DJANGO_SETTINGS_MODULE'] = 'shop.settings'\n"
+            "application = get_wsgi_application()\n",
+            "requirements.txt": f"Django\n{requirements}\n",
+            "Procfile": "web: gunicorn -k gevent shop.wsgi\n",
+        }
+    )
+    found = check([str(root)], Config(root=str(root), filename="x")).diagnostics
+    blockers = {one.blocker for one in found if one.code == "blocking-driver"}
+    is_meant = settings in ELSEWHERE and requirements == "psycopg2"
+    assert blockers == ({"psycopg2-driver"} if is_meant else set())

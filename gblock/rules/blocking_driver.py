@@ -66,6 +66,7 @@ class BlockingDriver(ProcessRule):
         rb"|provider|\.bind\(|Database(?:\(|[ \t]+as\b)"
         rb"|create_engine|engine_from_config|DATABASE_UR[IL]|DATABASES|dj_database_url|environ\.Env"
         rb"|emcached|pylibmc|PyLibMC|URL\.create|URL\(|SQLAlchemy\("
+        rb"|get_wsgi_application\(|WSGIHandler\("
     )
     """Forms of such strings: schemes other than the web's, and names of backends."""
 

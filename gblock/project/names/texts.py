@@ -109,6 +109,10 @@ class Part(NamedTuple):
         return Part(expression, self.place, self.rows)
 
 
+_UNSHOWN = (tags.ATTRIBUTE, tags.CALL, tags.NAME, tags.SUBSCRIPT)
+"""Tags of the expressions whose values may come from elsewhere."""
+
+
 class Texts:
     """Evaluates expressions to texts.
 
@@ -180,6 +184,19 @@ class Texts:
                     yield inner
                 else:
                     yield from self._held(inner, key, depth - 1)
+
+    def unshown(self, part: Part, depth: int) -> list[Part]:
+        """Return the values in the place of dicts that the code does not show, such as calls.
+
+        Args:
+            part: A dict, or what stands for one.
+            depth: The levels of dicts in it that are searched.
+        """
+        entries = [found for one in self.parts(part) if (found := self._entries(one)) is not None]
+        if not entries and part.expression is not None and part.expression.tag in _UNSHOWN:
+            return [part]
+        inner = [one for items in entries if depth for _, one in items]
+        return [found for one in inner for found in self.unshown(one, depth - 1)]
 
     def _entries(self, part: Part) -> list[tuple[Expr, Part]] | None:
         """Return the items of a dict, and of the dicts that it is made of; None for other things.

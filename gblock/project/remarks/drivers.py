@@ -273,7 +273,7 @@ class Drivers:
             if not any(self.modules.mentioning(name) for name in chooser.imports):
                 continue
             for read in self.readers.of(chooser):
-                texts = self._texts(read)
+                texts = self._texts(read) if not read.is_elsewhere else []
                 is_offered = self._is_offer(texts, read)
                 # Where a prefix marks a database, a string that is not shown names something else.
                 chosen = [text for text in texts if _chooses(text, read.form)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -15,7 +16,14 @@ from gblock.project.names.texts import Part, Texts
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding, ValueBinding
-from gblock.project.reading.expressions import Expr, constant, is_passed, last_name, passed
+from gblock.project.reading.expressions import (
+    Expr,
+    NameExpr,
+    constant,
+    is_passed,
+    last_name,
+    passed,
+)
 from gblock.project.reading.summary import Call, ModuleSummary, Scope
 from gblock.project.remarks.leftover import is_left_over
 
@@ -31,6 +39,8 @@ class Read(NamedTuple):
     form: str
     chosen: str = ""
     """The name that the expression, a callee, stands for; empty for a string."""
+    is_elsewhere: bool = False
+    """True if the string is in what the expression gets from elsewhere: no text of it counts."""
 
 
 class Readers:
@@ -56,8 +66,7 @@ class Readers:
         if shown and is_left_over(self.modules, chooser.imports):
             return
         for setting, path in shown:
-            for part in self._settings(setting, self.modules.summary(path)):
-                yield Read(part, chooser, setting.form)
+            yield from self._settings(chooser, setting, self.modules.summary(path))
         for symbol in () if shown else chooser.made_by:
             yield from self._made(chooser, symbol)
 
@@ -201,15 +210,39 @@ class Readers:
             and any(one.value.module == module for one in summary.star_imports)
         )
 
-    def _settings(self, setting: Setting, summary: ModuleSummary) -> Iterator[Part]:
+    def _settings(
+        self, chooser: Chooser, setting: Setting, summary: ModuleSummary
+    ) -> Iterator[Read]:
         """Yield the values of a setting in a module, however they are assigned."""
         for part in self._given(setting.name, summary):
             if setting.key is not None:
-                yield from self.texts.held(part, setting.key)
+                held = self.texts.held(part, setting.key)
+                for one in self._from_elsewhere(part):
+                    yield Read(one, chooser, setting.form, is_elsewhere=True)
             elif setting.nested:
-                yield from self.texts.held(part, None)
+                held = self.texts.held(part, None)
             else:
-                yield part
+                held = [part]
+            for one in held:
+                yield Read(one, chooser, setting.form)
+
+    def _from_elsewhere(self, part: Part) -> Iterator[Part]:
+        """Yield the settings of databases that other code has: ``{"default": secrets.database()}``.
+
+        A call that itself reads strings which choose a driver is none.
+        """
+        for one in self.texts.unshown(part, 1):
+            called = one.expression
+            callee = called.callee if called is not None and called.tag == tags.CALL else None
+            symbols = self._symbols(callee, one.place) if callee is not None else set()
+            if self._reading.isdisjoint(symbols):
+                yield one
+
+    @cached_property
+    def _reading(self) -> frozenset[str]:
+        """The dotted names of the calls that read such strings."""
+        choosers = self.inference.catalog.choosers
+        return frozenset(one.symbol for chooser in choosers for one in chooser.readings)
 
     def _given(self, name: str, summary: ModuleSummary) -> Iterator[Part]:
         key = constant(name)
@@ -247,7 +280,12 @@ class Readers:
         if binding.kind in (kinds.ASSIGNED, kinds.ELEMENT):
             yield Part(binding.value, place, (binding.row, binding.row))
         elif binding.kind == kinds.IMPORTED:
-            yield from self.texts.binding(binding, summary)
+            known = list(self.texts.binding(binding, summary))
+            name = binding.value.name or ""
+            is_ours = self.modules.resolve(binding.value.module, binding.value.level, place.path)
+            if not known and is_ours is None:  # a file that the repository leaves out
+                known = [Part(NameExpr(tags.NAME, name), place, (binding.row, binding.row))]
+            yield from known
 
     def _in_display(
         self, binding: ValueBinding, key: Expr, summary: ModuleSummary
