@@ -3344,3 +3344,28 @@ def test_a_resource_of_any_package_handles_requests(tmp_path, base, is_started):
     found = reported(tmp_path, files)
     assert len(RESOURCES) == len(found) > 10
     assert ({one.context for one in found} == {"request"}) is is_started
+
+
+BELOW_FLASK = sorted(
+    {
+        (one.symbols[0], symbol)
+        for one in CATALOG.blockers
+        for symbol in one.symbols
+        if symbol.startswith("flask_") and symbol.rpartition(".")[2].islower()
+        if symbol.count(".") == 1 and one.level != "off" and not one.only
+    }
+)
+
+
+def test_a_module_below_flask_ext_is_the_package_of_today(tmp_path):
+    """As Flask before 1.0 imported it: over all functions of such packages in the catalog."""
+    files = {
+        f"orders_{number}.py": "import flask\n"
+        f"from flask.ext.{symbol.partition('.')[0].removeprefix('flask_')} "
+        f"import {symbol.rpartition('.')[2]} as it\n"
+        "def place(x): it(x, x)\n"
+        for number, (_, symbol) in enumerate(BELOW_FLASK)
+    }
+    found = reported(tmp_path, {**files, "main.py": "import gevent\n"})
+    assert BELOW_FLASK
+    assert {Path(one.filename).name for one in found} == files.keys()

@@ -108,9 +108,18 @@ class Conditions:
             return True
         if not condition.written:
             return hides_arguments(expression)
-        return hides_arguments(expression._replace(keywords=())) or self._is_in_mapping(
-            condition.keyword, expression, place
-        )
+        if hides_arguments(expression._replace(keywords=())):
+            return True
+        mappings = [
+            value
+            for name, mapping in expression.keywords
+            if name is None
+            for value in self.inference.infer(mapping, place)
+            if value.kind == v.MAPPING
+        ]
+        if not mappings and expression.keywords and not any(dict(expression.keywords)):
+            return True  # ``**form.cleaned_data`` is all that names an argument
+        return any(key == condition.keyword for value in mappings for key, _ in value.known)
 
     def _extensions(
         self, named: CallArgument, expression: CallExpr, place: Place
@@ -152,15 +161,6 @@ class Conditions:
                         for one in values
                     )
         return False
-
-    def _is_in_mapping(self, keyword: str | None, expression: CallExpr, place: Place) -> bool:
-        """Return whether a mapping that ``**`` passes is known to have a key."""
-        return any(
-            value.kind == v.MAPPING and any(key == keyword for key, _ in value.known)
-            for name, mapping in expression.keywords
-            if name is None
-            for value in self.inference.infer(mapping, place)
-        )
 
     def has_flag(self, argument: Expr, flags: tuple[str, ...], place: Place, mask: int = 0) -> bool:
         """Return whether an argument surely contains a flag: alone, in a ``|``, or tested.

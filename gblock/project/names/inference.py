@@ -515,13 +515,18 @@ class Inference:
     def _receivers(self, callee: Expr, method: SymbolValue, place: Place) -> Values:
         """Return the objects of the project that an inherited method of a package returns itself.
 
-        ``Voice().to(device)`` is the `Voice` where its base, of a package, has the method ``to``.
+        ``Voice().to(device)`` is the `Voice` where its base, of a package, has the method ``to``. On
+        a class such a method makes an object: ``Archive.open(path)`` of an heir of `TarFile`.
         """
         if callee is None or callee.tag != tags.ATTRIBUTE:
             return NOTHING
         if not self.generics.returns_receiver(method.symbol):
             return NOTHING
-        return frozenset(x for x in self.infer(callee.base, place) if x.kind == v.OBJECT)
+        return frozenset(
+            x if x.kind == v.OBJECT else ScopeValue(v.OBJECT, x.path, x.scope)
+            for x in self.infer(callee.base, place)
+            if x.kind in (v.OBJECT, v.CLASS)
+        )
 
     def _of_text(self, method: AttributeExpr, expression: CallExpr, place: Place) -> Values:
         """Return the result of a method of a text that is known."""

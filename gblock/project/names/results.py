@@ -358,7 +358,10 @@ class Results:
             if value.kind == v.MANAGER:
                 found |= value.held
             elif value.kind == v.OBJECT:
-                found |= self.method_result(value, "__enter__")
+                given = self.method_result(value, "__enter__")
+                entering = self.inference.attributes.named_values(value, "__enter__")
+                is_inherited = all(one.kind == v.EXTERNAL for one in entering)
+                found |= given or (frozenset([value]) if entering and is_inherited else NOTHING)
             elif value.kind == v.INSTANCE:
                 given = self.returned(f"{value.symbol}.__enter__", value.of)
                 found |= given or frozenset([value])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import insort
 
 from gblock.decoding import encoded
+from gblock.project.reading import former_names
 
 SPACED = bytes(c if c >= 128 or c == 95 or bytes([c]).isalnum() else 32 for c in range(256))
 """Translates all characters outside words to blanks."""
@@ -70,7 +71,7 @@ class WordSearch:
         words = _words(data)
         for (text, whole), found in list(self._found.items()):
             word = encoded(text)
-            is_in = word in (words if whole and _is_word(word) else data)
+            is_in = word in (words if whole and _is_word(word) else data) or word in words
             if is_in != (path in found):
                 del self._found[text, whole]
         if before is None:
@@ -79,7 +80,8 @@ class WordSearch:
             self._index.change(path, _words(before), words)
 
     def _find(self, word: bytes, whole: bool) -> list[str]:
-        if not _is_word(word) or (not whole and len(self._found) <= _SCANS):
+        is_there = not former_names.may_be_implied(word)
+        if not _is_word(word) or (is_there and not whole and len(self._found) <= _SCANS):
             return [path for path in self._files if word in self._read(path)]
         if self._index is None:
             self._index = WordIndex(self._files, self._read)
@@ -101,7 +103,7 @@ def _is_word(word: bytes) -> bool:
 
 
 def _words(data: bytes) -> set[bytes]:
-    return set(data.translate(SPACED).split())
+    return {*data.translate(SPACED).split(), *former_names.implied(data)}
 
 
 class WordIndex:

@@ -12,6 +12,7 @@ import re
 from functools import cached_property
 
 from gblock.decoding import is_utf_8
+from gblock.project.reading import former_names
 from gblock.project.reading.deriving import derived
 from gblock.project.reading.generated import (
     GRPC_MODULE,
@@ -197,7 +198,8 @@ class Triage:
         for module, _ in from_lines:
             found = known.get(module)
             if found is None:
-                found = known[module] = self._named((module.partition(b".")[0],))
+                root = module.partition(b".")[0]
+                found = known[module] = self._named((root, *former_names.implied(module)))
             if found:
                 roots |= found
         for line in import_lines:
@@ -253,7 +255,7 @@ class Triage:
         words = self.vocabulary.words
         if "builtins" in packages or words.returned & packages:
             return True
-        names = [name.encode() for name in words.importable(packages)]
+        names = [form for name in words.importable(packages) for form in former_names.forms(name)]
         data = self.modules.data
         return any(name in data(path) for path in self.modules.files for name in names)
 
@@ -271,7 +273,9 @@ class Triage:
         return False
 
     def _identifiers(self, path: str) -> set[str]:
-        return {word.decode(errors="replace") for word in _words(self.modules.data(path))}
+        data = self.modules.data(path)
+        words = {*_words(data), *former_names.implied(data)}
+        return {word.decode(errors="replace") for word in words}
 
     def calls_function(self, path: str) -> bool:
         """Return whether a file imports a package and names a reportable function of it."""
@@ -299,7 +303,8 @@ class Triage:
                 yield self._builtins.pattern.decode()
         elif names:
             yield rf"{root}(?<!\w{root})\s*\.\s*(?:{names})\b"
-            yield rf"from[ \t]+{root}[ \t]+import[ \t]+(?:[^\n]*\b(?:{names})\b|[(*])"
+            module = former_names.pattern(root)
+            yield rf"from[ \t]+{module}[ \t]+import[ \t]+(?:[^\n]*\b(?:{names})\b|[(*])"
             yield rf"import[ \t]+{root}[ \t]+as\b"
         if package.anything or (package.operators and not package.methods):
             leading = (one for one, to in self.vocabulary.leads.items() if root in to)

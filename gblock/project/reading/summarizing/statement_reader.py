@@ -6,6 +6,7 @@ import ast
 import sys
 from typing import Any, ClassVar
 
+from gblock.project.reading import former_names
 from gblock.project.reading.bindings import (
     ADDED,
     ANNOTATED,
@@ -97,14 +98,14 @@ class StatementReader(FactReader):
     def _import(self, node: ast.Import) -> None:
         for alias in node.names:
             if alias.asname:
-                value = ImportedName(alias.name, None, 0)
+                value = ImportedName(former_names.current(alias.name), None, 0)
                 self._bind_import(alias.asname, value, node.lineno)
             else:
                 top = alias.name.partition(".")[0]
                 self._bind_import(top, ImportedName(top, None, 0), node.lineno, alias.name)
 
     def _import_from(self, node: ast.ImportFrom) -> None:
-        module = node.module or ""
+        module = former_names.current(node.module or "")
         for alias in node.names:
             original = alias.name if alias.name != "*" else None
             value = ImportedName(module, original, node.level)
