@@ -8,6 +8,9 @@ import pytest
 from harness import unrelated
 from test_contexts import reported
 
+from gblock.config import Config
+from gblock.engine import Request, check
+
 FLASK = "from flask import Flask, request\napp = Flask(__name__)\n"
 KEY = "def key(): return request.args['key']\n"
 PLACE = "def place(*given): return CALL\n"
@@ -684,3 +687,45 @@ def test_a_function_that_runs_what_a_text_names_runs_it_for_who_gives_the_text(t
         "handlers.py": HANDLERS,
     }
     assert ["request", "command"] == [one.context for one in reported(tmp_path, files)]
+
+
+PASSED_ON = {
+    "called": ("def run(f):\n    go(f)\ndef go(f):\n    f(1)\n", "request"),
+    "by a keyword": ("def run(f):\n    go(1, work=f)\ndef go(x, work):\n    work(x)\n", "request"),
+    "by three": (
+        "def run(f):\n    one(f)\ndef one(f):\n    two(f)\ndef two(g):\n    g(1)\n",
+        "request",
+    ),
+    "in a circle": ("def run(f):\n    go(f)\ndef go(f):\n    run(f)\n    f(1)\n", "request"),
+    "by a greenlet": (
+        "import gevent\ndef run(f):\n    gevent.spawn(go, f).join()\ndef go(f):\n    f(1)\n",
+        "greenlet",
+    ),
+    "by a greenlet's function": (
+        "import gevent\ndef run(f):\n    gevent.spawn(go, f).join()\ndef go(f):\n    on(f)\n"
+        "def on(f):\n    f(1)\n",
+        "greenlet",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", PASSED_ON)
+@pytest.mark.parametrize("started", [True, False])
+def test_a_function_is_followed_through_those_that_pass_it_on(tmp_path, title, started):
+    """Other callers of the functions in between give them something else to run."""
+    text, context = PASSED_ON[title]
+    files = {
+        "consumer.py": text,
+        "handlers.py": "import bcrypt\ndef work(x):\n    return bcrypt.hashpw(b'', b'')\n",
+        "shop.py": "from flask import Flask\nfrom consumer import run\nfrom handlers import work\n"
+        "app = Flask('shop')\n@app.get('/')\ndef place():\n    run(work)\n    return ''\n",
+        "tool.py": "import click\nfrom consumer import run\n@click.command()\ndef tool():\n"
+        "    run(print)\n",
+        **({"Procfile": "web: gunicorn -k gevent shop:app\n"} if started else {}),
+    }
+    for name, written in files.items():
+        (tmp_path / name).write_text(written)
+    config = Config(root=str(tmp_path), filename=str(tmp_path / "gblock.toml"))
+    request = Request([str(tmp_path)], config, min_severity="note", assume_gevent=True)
+    (one,) = check(request).diagnostics
+    assert context == one.context

@@ -274,8 +274,9 @@ class Handovers:
         for one in takers:
             for run in self._receivers.runs(one, call.expression, place, given, at=position):
                 inside = Visit(run.path, run.scope, run.at, steps, False, visit.beside, run.only)
-                is_called = v.comes_from(one, run.path, run.scope)
-                yield self._through(inside, place, self._function(place)) if is_called else inside
+                is_called = run.passing or v.comes_from(one, run.path, run.scope)
+                index = self._function(place)
+                yield (self._through(inside, place, index, run.passing) if is_called else inside)
 
     def _is_unknown(self, method: AttributeExpr, place: Place) -> bool:
         """Return whether neither a method nor its object is known."""
@@ -389,10 +390,10 @@ class Handovers:
             for begun in self._handed_on(function, filled)
         )
         yield from self._by_framework(started, call, place, visit, here)
-        for path, scope, at, only in runs:
+        for path, scope, at, only, passing in runs:
             inside = Visit(path, scope, at, steps, visit.is_certain, visit.beside, only)
-            is_called = any(v.comes_from(one, path, scope) for one in takers)
-            yield self._through(inside, place, index) if is_called else inside
+            is_called = passing or any(v.comes_from(one, path, scope) for one in takers)
+            yield self._through(inside, place, index, passing) if is_called else inside
         if is_task or started:
             return
         decorated = self._decorated_with(call, place) if not runs else None
@@ -470,14 +471,23 @@ class Handovers:
                 if onward is not None:
                     yield taker, onward
 
-    def _through(self, inside: Visit, place: Place, index: int) -> Visit:
+    def _through(
+        self, inside: Visit, place: Place, index: int, passing: tuple[tuple[str, int], ...]
+    ) -> Visit:
         """Return the place that calls a function which runs what it is given.
 
         Other callers of that function give it something else to run.
+
+        Args:
+            inside: The place that runs it.
+            place: The place that gives it.
+            index: The function around that.
+            passing: The functions in between that pass it on.
         """
-        step = step_in(self.modules.summary(inside.path), inside.scope)
+        through = (*passing, (inside.path, inside.scope))
+        led = (step_in(self.modules.summary(path), scope) for path, scope in through)
         beside = self._concurrency.at(inside)
-        steps = (step, *inside.steps)
+        steps = (*led, *inside.steps)
         return Visit(place.path, index, place.at, steps, inside.is_certain, beside)
 
 

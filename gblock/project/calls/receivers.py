@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gblock.project.calls.dispatch import Dispatch, Dispatched
 from gblock.project.calls.offloading import Offloading
-from gblock.project.calls.registrars import Filled, is_parameter
+from gblock.project.calls.registrars import Filled, handing, is_parameter
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.keeping import Keeping
@@ -18,6 +18,8 @@ from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Path
 from gblock.project.reading.expressions import CallExpr, Expr, dotted, last_name
 
+_MOST_PASSED_ON = 4
+"""A function is followed through at most this many functions that pass it on."""
 _MOST_FILES = 12
 """At most this many files are read in search of the calls of a function that an object keeps."""
 
@@ -35,6 +37,8 @@ class RunPlace(NamedTuple):
     at: Path
     only: Dispatched | None = None
     """The calls of that function for which it runs the other one, if not for all."""
+    passing: tuple[tuple[str, int], ...] = ()
+    """The functions that pass it on to that one, the first first; empty if a greenlet runs it."""
 
 
 class Receivers:
@@ -91,6 +95,8 @@ class Receivers:
                     yield from self._of_task(callee, filled.name, given, seen)
                 else:
                     yield from self._by_parameter(callee, filled)
+                    first = (callee.path, callee.scope)
+                    yield from self._onward(callee, filled, {first}, (first,))
                 yield from self._out_of_container(callee, filled.name, given)
 
     def parameters(
@@ -139,6 +145,47 @@ class Receivers:
             if is_parameter(written, filled):
                 if summary.is_within(inner.scope, receiver.scope):
                     yield RunPlace(receiver.path, summary.function_around(inner.scope), inner.path)
+
+    def _onward(
+        self,
+        receiver: v.FunctionValue,
+        filled: Filled,
+        seen: set[tuple[str, int]],
+        led: tuple[tuple[str, int], ...],
+    ) -> Iterator[RunPlace]:
+        """Yield the calls of a parameter in the functions to which a function passes it on.
+
+        Args:
+            receiver: The function.
+            filled: The parameter.
+            seen: The functions that have been searched.
+            led: The functions that lead to it, with itself; empty if a greenlet runs it.
+        """
+        if len(seen) > _MOST_PASSED_ON:
+            return
+        summary = self.modules.summary(receiver.path)
+        for call, place, _, argument in handing(summary, receiver.scope, filled):
+            handover = self._offloading.handover(call, place)
+            is_started = handover is not None and handover.argument is not argument
+            callee, passing = call.expression.callee, call.expression
+            if handover is not None and is_started:
+                callee, passing = handover.argument, handover.forwarded
+            arguments = (*enumerate(passing.positional), *passing.keywords)
+            keys = [key for key, one in arguments if is_parameter(one, filled)]
+            for taker in sorted(self.inference.infer(callee, place), key=repr):
+                if taker.kind != v.FUNCTION or (taker.path, taker.scope) in seen:
+                    continue
+                seen.add((taker.path, taker.scope))
+                through = led if not is_started else ()
+                more = (*through, (taker.path, taker.scope)) if through else ()
+                for key in keys:
+                    onward = self._offloading.filled(taker, key)
+                    if onward is not None:
+                        for one in self._by_parameter(taker, onward):
+                            # An inner function may run at any time.
+                            is_own = one.scope == taker.scope
+                            yield one._replace(passing=through if is_own else ())
+                        yield from self._onward(taker, onward, seen, more)
 
     def _of_task(
         self,

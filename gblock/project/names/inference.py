@@ -515,8 +515,8 @@ class Inference:
     def _receivers(self, callee: Expr, method: SymbolValue, place: Place) -> Values:
         """Return the objects of the project that an inherited method of a package returns itself.
 
-        ``Voice().to(device)`` is the `Voice` where its base, of a package, has the method ``to``. On
-        a class such a method makes an object: ``Archive.open(path)`` of an heir of `TarFile`.
+        ``Voice().to(device)`` is the `Voice` where its base, of a package, has the method ``to``.
+        On a class it makes an object: ``Archive.open(path)`` of an heir of `TarFile`.
         """
         if callee is None or callee.tag != tags.ATTRIBUTE:
             return NOTHING
