@@ -8,9 +8,6 @@ import pytest
 from harness import unrelated
 from test_contexts import reported
 
-from gblock.config import Config
-from gblock.engine import Request, check
-
 FLASK = "from flask import Flask, request\napp = Flask(__name__)\n"
 KEY = "def key(): return request.args['key']\n"
 PLACE = "def place(*given): return CALL\n"
@@ -716,16 +713,12 @@ def test_a_function_is_followed_through_those_that_pass_it_on(tmp_path, title, s
     text, context = PASSED_ON[title]
     files = {
         "consumer.py": text,
-        "handlers.py": "import bcrypt\ndef work(x):\n    return bcrypt.hashpw(b'', b'')\n",
+        "handlers.py": "def work(x): return CALL\n",
         "shop.py": "from flask import Flask\nfrom consumer import run\nfrom handlers import work\n"
         "app = Flask('shop')\n@app.get('/')\ndef place():\n    run(work)\n    return ''\n",
         "tool.py": "import click\nfrom consumer import run\n@click.command()\ndef tool():\n"
         "    run(print)\n",
         **({"Procfile": "web: gunicorn -k gevent shop:app\n"} if started else {}),
     }
-    for name, written in files.items():
-        (tmp_path / name).write_text(written)
-    config = Config(root=str(tmp_path), filename=str(tmp_path / "gblock.toml"))
-    request = Request([str(tmp_path)], config, min_severity="note", assume_gevent=True)
-    (one,) = check(request).diagnostics
+    (one,) = reported(tmp_path, files, assume_gevent=True)
     assert context == one.context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -630,6 +631,11 @@ class Catalog:
     def listed(self) -> frozenset[str]:
         """The packages whose entry points the catalog lists."""
         return frozenset().union(*(packages for _, packages in self.frameworks))
+
+    def is_unlisted(self, symbol: str) -> bool:
+        """Return whether a dotted name is of a package whose entry points the catalog lacks."""
+        package = symbol.partition(".")[0]
+        return package not in self.listed and package not in sys.stdlib_module_names
 
     @_OfLibraries
     def frameworks(self) -> tuple[tuple[Entry, frozenset[str]], ...]:

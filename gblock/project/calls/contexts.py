@@ -8,7 +8,6 @@ values; each function that it comes to is a `Visit`.
 from __future__ import annotations
 
 import os
-import sys
 from collections import deque
 
 from gblock.diagnostics import CONTEXTS
@@ -479,11 +478,7 @@ class Contexts:
 
     def _is_outside(self, value: v.Value) -> bool:
         """Return whether a value is of a package whose entry points the catalog does not list."""
-        if not isinstance(value, v.SymbolValue):
-            return False
-        package = value.symbol.partition(".")[0]
-        is_listed = package in self.inference.catalog.listed
-        return not is_listed and package not in sys.stdlib_module_names
+        return isinstance(value, v.SymbolValue) and self.inference.catalog.is_unlisted(value.symbol)
 
     def _without_callers(self, summary: ModuleSummary, visit: Visit) -> str:
         """Return the context of a function without known callers, judging by its file."""

@@ -132,18 +132,18 @@ class Entries:
 
     @cached_property
     def _by_decorator(self) -> ByLastName[tuple[str, Entry]]:
-        return ByLastName(
-            (s, (s, entry)) for entry in self._all if not entry.unlisted for s in entry.decorators
-        )
+        return ByLastName((s, (s, entry)) for entry in self._listed for s in entry.decorators)
 
     @cached_property
     def _by_argument(self) -> ByLastName[tuple[Argument, Entry]]:
         return ByLastName(
-            (one.symbol, (one, entry))
-            for entry in self._all
-            if not entry.unlisted
-            for one in entry.arguments
+            (one.symbol, (one, entry)) for entry in self._listed for one in entry.arguments
         )
+
+    @cached_property
+    def _listed(self) -> list[Entry]:
+        """The entries whose decorators and functions are those of their packages."""
+        return [entry for entry in self._all if not entry.unlisted]
 
     @cached_property
     def _routes(self) -> Routes:
@@ -459,7 +459,7 @@ class Entries:
     def _fits(self, entry: Entry, names: Iterable[str]) -> bool:
         """Return whether one of some classes is a base of an entry."""
         if entry.unlisted:
-            names = filter(self._routes.is_unlisted, names)
+            names = filter(self.inference.catalog.is_unlisted, names)
         return any(fits(name, base) for name in names for base in entry.bases)
 
     def _of_object(self, summary: ModuleSummary, scope: Scope) -> Iterable[Started]:

@@ -276,7 +276,7 @@ class Handovers:
                 inside = Visit(run.path, run.scope, run.at, steps, False, visit.beside, run.only)
                 is_called = run.passing or v.comes_from(one, run.path, run.scope)
                 index = self._function(place)
-                yield (self._through(inside, place, index, run.passing) if is_called else inside)
+                yield self._through(inside, place, index, run.passing) if is_called else inside
 
     def _is_unknown(self, method: AttributeExpr, place: Place) -> bool:
         """Return whether neither a method nor its object is known."""

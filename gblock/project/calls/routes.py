@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 
 from gblock.catalog.entries import Argument, Entry
@@ -31,7 +30,7 @@ class Routes:
         entries: Iterable[Entry],
         called: Callable[[Expr, Place], Iterable[str]],
     ) -> None:
-        self._listed = catalog.listed
+        self._catalog = catalog
         self._called = called
         of_paths = [entry for entry in entries if entry.unlisted]
         self._decorators: ByLastName[Entry] = ByLastName(
@@ -75,12 +74,7 @@ class Routes:
 
     def _may_be_unlisted(self, callee: Expr, place: Place) -> bool:
         """Return whether a callee is of no package whose entry points the catalog lists."""
-        return all(map(self.is_unlisted, self._called(callee, place)))
-
-    def is_unlisted(self, symbol: str) -> bool:
-        """Return whether a dotted name is of no package whose entry points the catalog lists."""
-        package = symbol.partition(".")[0]
-        return package not in self._listed and package not in sys.stdlib_module_names
+        return all(map(self._catalog.is_unlisted, self._called(callee, place)))
 
 
 def _begins_with_path(call: CallExpr) -> bool:

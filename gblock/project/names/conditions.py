@@ -117,7 +117,8 @@ class Conditions:
             for value in self.inference.infer(mapping, place)
             if value.kind == v.MAPPING
         ]
-        if not mappings and expression.keywords and not any(dict(expression.keywords)):
+        is_all = expression.keywords and all(name is None for name, _ in expression.keywords)
+        if is_all and not mappings:
             return True  # ``**form.cleaned_data`` is all that names an argument
         return any(key == condition.keyword for value in mappings for key, _ in value.known)
 

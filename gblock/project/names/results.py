@@ -359,13 +359,17 @@ class Results:
                 found |= value.held
             elif value.kind == v.OBJECT:
                 given = self.method_result(value, "__enter__")
-                entering = self.inference.attributes.named_values(value, "__enter__")
-                is_inherited = all(one.kind == v.EXTERNAL for one in entering)
-                found |= given or (frozenset([value]) if entering and is_inherited else NOTHING)
+                found |= given or self._entered_itself(value)
             elif value.kind == v.INSTANCE:
                 given = self.returned(f"{value.symbol}.__enter__", value.of)
                 found |= given or frozenset([value])
         return frozenset(found)
+
+    def _entered_itself(self, value: ScopeValue) -> Values:
+        """Return an object whose class inherits how it is entered from a package alone."""
+        entering = self.inference.attributes.named_values(value, "__enter__")
+        is_inherited = bool(entering) and all(one.kind == v.EXTERNAL for one in entering)
+        return frozenset([value]) if is_inherited else NOTHING
 
     def elements(self, values: Values) -> Values:
         """Return the elements of any of the values."""

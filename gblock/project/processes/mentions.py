@@ -141,6 +141,7 @@ class Mentions:
         """By file and pattern, whether the pattern matches. A pattern's own hash takes long."""
         self._starting: dict[str, bool] = {}
         self._gathering: dict[str, bool] = {}
+        self._on_gevent: dict[str, bool] = {}
         self._deriving: dict[str, tuple[bytes, ...]] = {}
         self._may_start: dict[frozenset[str], bool] = {}
         self._declarations = Declarations(modules)
@@ -202,12 +203,16 @@ class Mentions:
         names = re.findall(rb"\w+", whole[1] or b"gevent")
         if not any(re.search(rb"#[^\n]*\b%s\b" % name, data) for name in names):
             return False
-        code = _NO_CODE.sub(b"", _GEVENT.sub(b"", data))
+        code = self._code_besides(path)
         return not any(
             re.search(rb"\b%s\b" % name, code)
             or len(self.modules.mentioning(name.decode(), whole=True)) > 1
             for name in names
         )
+
+    def _code_besides(self, path: str) -> bytes:
+        """Return the code of a file without its imports of gevent."""
+        return _NO_CODE.sub(b"", _GEVENT.sub(b"", self.modules.data(path)))
 
     def _only_limits(self, path: str, match: re.Match[bytes]) -> bool:
         """Return whether a file uses an import of gevent for timeouts and exceptions alone.
@@ -217,7 +222,7 @@ class Mentions:
         """
         if match[2]:
             return _LIMITS_IMPORTED.match(match[3] or b"") is not None
-        code = _NO_CODE.sub(b"", _GEVENT.sub(b"", self.modules.data(path)))
+        code = self._code_besides(path)
         used = [one[1] or b"" for one in _USED.finditer(code)]
         return bool(used) and all(re.fullmatch(_LIMITS, name) for name in used)
 
@@ -280,7 +285,7 @@ class Mentions:
             pattern = _STARTS_GREENLETS if is_importing else _STARTS_BY_OTHERS
             found = mention.starts
             if not found and self.is_in(pattern, path):
-                code = _CLASS.sub(b"", _NO_CODE.sub(b"", self.modules.data(path)))
+                code = _code_without_bases(self.modules.data(path))
                 found = pattern.search(code) is not None
             self._starting[path] = found
         return found
@@ -317,11 +322,17 @@ class Mentions:
 
         Web sockets alone are those of another library.
         """
-        mention = self.of(path)
-        if mention.imports or mention.imports_later or mention.starts or mention.patched_by:
-            return True
-        code = _CLASS.sub(b"", _NO_CODE.sub(b"", self.modules.data(path)))
-        return any(b"websocket" not in one[0].lower() for one in _STARTS_BY_OTHERS.finditer(code))
+        found = self._on_gevent.get(path)
+        if found is None:
+            mention = self.of(path)
+            is_importing = mention.imports or mention.imports_later
+            found = is_importing or mention.starts or bool(mention.patched_by)
+            if not found:
+                code = _code_without_bases(self.modules.data(path))
+                names = (one[0].lower() for one in _STARTS_BY_OTHERS.finditer(code))
+                found = any(b"websocket" not in name for name in names)
+            self._on_gevent[path] = found
+        return found
 
     def _gathers(self, path: str) -> bool:
         """Return whether each function of a file that spawns greenlets also waits for them."""
@@ -340,7 +351,7 @@ class Mentions:
         data = self.modules.data(path)
         imported = (match[3] or b"" for match in statements(_GEVENT, data))
         names = {name for one in imported for name in re.findall(rb"(?<!as )\b[\w*]+", one)}
-        code = _NO_CODE.sub(b"", _GEVENT.sub(b"", data))
+        code = self._code_besides(path)
         names.update(one[1] for one in _USED.finditer(code) if one[1])
         return names - {b"as", b"monkey"}
 
@@ -350,12 +361,13 @@ class Mentions:
         The statements of a module are no such function: a script's greenlets are its work.
         """
         summary = self.modules.summary(path)
-        scopes: dict[str, set[int]] = {}
-        for call in summary.calls:
-            if call.node == "call":
-                scopes.setdefault(last_name(call.expression.callee), set()).add(call.scope)
-        spawning = scopes.get("spawn", set())
-        waiting = {scope for name in _GATHERING for scope in scopes.get(name, ()) if scope}
+        calls = [
+            (last_name(one.expression.callee), one.scope)
+            for one in summary.calls
+            if one.node == "call"
+        ]
+        spawning = {scope for name, scope in calls if name == "spawn"}
+        waiting = {scope for name, scope in calls if scope and name in _GATHERING}
         return bool(spawning) and all(
             any(summary.is_within(scope, around) for around in waiting) for scope in spawning
         )
@@ -422,6 +434,11 @@ class Mentions:
                 known = [symbol] if symbol is not None else []
             found += [(one, binding.row) for one in known]
         return found
+
+
+def _code_without_bases(data: bytes) -> bytes:
+    """Return the code of a file without the heads of its classes."""
+    return _CLASS.sub(b"", _NO_CODE.sub(b"", data))
 
 
 def _imports_of(module: str) -> tuple[bytes, re.Pattern[bytes]]:

@@ -68,7 +68,7 @@ class WordSearch:
             before: Its bytes so far; None if they have not been read.
             data: Its bytes from now on.
         """
-        words = _words(data)
+        words = words_of(data)
         for (text, whole), found in list(self._found.items()):
             word = encoded(text)
             is_in = word in (words if whole and _is_word(word) else data) or word in words
@@ -77,7 +77,7 @@ class WordSearch:
         if before is None:
             self._index = None
         elif self._index is not None:
-            self._index.change(path, _words(before), words)
+            self._index.change(path, words_of(before), words)
 
     def _find(self, word: bytes, whole: bool) -> list[str]:
         is_there = not former_names.may_be_implied(word)
@@ -102,7 +102,8 @@ def _is_word(word: bytes) -> bool:
     return bool(word) and word == word.translate(SPACED)
 
 
-def _words(data: bytes) -> set[bytes]:
+def words_of(data: bytes) -> set[bytes]:
+    """Return the words of a file, those of former names included."""
     return {*data.translate(SPACED).split(), *former_names.implied(data)}
 
 
@@ -119,7 +120,7 @@ class WordIndex:
         self._numbers: dict[bytes, list[int]] = {}
         known = self._numbers
         for number, path in enumerate(files):
-            for word in _words(read(path)):
+            for word in words_of(read(path)):
                 if word in known:
                     known[word].append(number)
                 else:

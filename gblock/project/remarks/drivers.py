@@ -273,7 +273,7 @@ class Drivers:
             if not any(self.modules.mentioning(name) for name in chooser.imports):
                 continue
             for read in self.readers.of(chooser):
-                texts = self._texts(read) if not read.is_elsewhere else []
+                texts = self._texts(read)
                 is_offered = self._is_offer(texts, read)
                 # Where a prefix marks a database, a string that is not shown names something else.
                 chosen = [text for text in texts if _chooses(text, read.form)]
@@ -303,7 +303,7 @@ class Drivers:
     def _texts(self, read: Read) -> list[Text]:
         if read.chosen:
             return [Text(read.chosen, read.part.place.path, read.part.rows, "")]
-        return self.texts.of(read.part)
+        return self.texts.of(read.part) if not read.is_elsewhere else []
 
     # -- a choice of several databases
 

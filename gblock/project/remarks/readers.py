@@ -281,11 +281,11 @@ class Readers:
             yield Part(binding.value, place, (binding.row, binding.row))
         elif binding.kind == kinds.IMPORTED:
             known = list(self.texts.binding(binding, summary))
-            name = binding.value.name or ""
-            is_ours = self.modules.resolve(binding.value.module, binding.value.level, place.path)
-            if not known and is_ours is None:  # a file that the repository leaves out
-                known = [Part(NameExpr(tags.NAME, name), place, (binding.row, binding.row))]
             yield from known
+            module, name, level = binding.value
+            if not known and self.modules.resolve(module, level, place.path) is None:
+                # a file that the repository leaves out
+                yield Part(NameExpr(tags.NAME, name or ""), place, (binding.row, binding.row))
 
     def _in_display(
         self, binding: ValueBinding, key: Expr, summary: ModuleSummary

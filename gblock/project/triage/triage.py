@@ -24,7 +24,7 @@ from gblock.project.reading.givens import parameters_given
 from gblock.project.reading.iteration import ITERATING
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.renaming import renamed
-from gblock.project.reading.word_index import SPACED
+from gblock.project.reading.word_index import SPACED, words_of
 from gblock.project.triage.vocabulary import Vocabulary, pattern
 
 TYPE_CHECKING = False
@@ -273,9 +273,7 @@ class Triage:
         return False
 
     def _identifiers(self, path: str) -> set[str]:
-        data = self.modules.data(path)
-        words = {*_words(data), *former_names.implied(data)}
-        return {word.decode(errors="replace") for word in words}
+        return {word.decode(errors="replace") for word in words_of(self.modules.data(path))}
 
     def calls_function(self, path: str) -> bool:
         """Return whether a file imports a package and names a reportable function of it."""
