@@ -10,6 +10,7 @@ to files are, unless they lead out of the repository.
 from __future__ import annotations
 
 import os
+import re
 import stat
 
 from gblock import installed, opened
@@ -35,6 +36,10 @@ ALWAYS_EXCLUDED = frozenset(
 ENVIRONMENT_MARK = "pyvenv.cfg"
 """A virtual environment's own file: a directory that contains it is excluded, too."""
 _ENDINGS = (".py", ".pyw")
+_SCRIPT = re.compile(
+    rb"#!.*python|from [\w.]+ import [\w(*]|import [\w.]+(?: as \w+)?(?:, [\w.]+(?: as \w+)?)*\s*$"
+)
+"""The first line of a Python file: a shebang, or an import."""
 LARGE_TREE = 2000
 """Files: a larger tree may be several projects side by side."""
 
@@ -300,18 +305,21 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_script(entry: os.DirEntry[str]) -> bool:
-    """Return whether an executable file without a suffix starts with a Python shebang."""
+    """Return whether a file without a suffix is Python, by its first line.
+
+    Not every such file is executable: ``python bin/serve`` runs any.
+    """
     try:
         if entry.is_symlink() and leads_out(entry.path, repository(os.path.dirname(entry.path))):
             return False
-        opened.note(entry.path)  # its mode decides, too
-        if not entry.is_file() or not entry.stat().st_mode & 0o111:
+        opened.note(entry.path)
+        if not entry.is_file():
             return False
         with open(entry.path, "rb") as file:
             first = file.readline(200)
     except OSError:
         return False
-    return first.startswith(b"#!") and b"python" in first
+    return _SCRIPT.match(first) is not None
 
 
 def _reason_to_leave(entry: os.DirEntry[str]) -> str | None:

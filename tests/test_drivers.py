@@ -1311,3 +1311,54 @@ def test_databases_of_django_that_the_code_does_not_show(tree, settings, require
     blockers = {one.blocker for one in found if one.code == "blocking-driver"}
     is_meant = settings in ELSEWHERE and requirements == "psycopg2"
     assert blockers == ({"psycopg2-driver"} if is_meant else set())
+
+
+BACKEND = "django_auth_ldap.backend.LDAPBackend"
+OTHER = "django.contrib.auth.backends.ModelBackend"
+LISTS = {
+    "a list": (f"AUTHENTICATION_BACKENDS = ['{OTHER}', '{BACKEND}']\n", 1),
+    "a sum": (f"BASE = ('{OTHER}',)\nAUTHENTICATION_BACKENDS = BASE + ('{BACKEND}',)\n", 1),
+    "more": (
+        f"AUTHENTICATION_BACKENDS = ['{OTHER}']\nAUTHENTICATION_BACKENDS += ['{BACKEND}']\n",
+        1,
+    ),
+    "insert": (
+        f"AUTHENTICATION_BACKENDS = ['{OTHER}']\nAUTHENTICATION_BACKENDS.insert(0, '{BACKEND}')\n",
+        1,
+    ),
+    "extend": (
+        f"AUTHENTICATION_BACKENDS = ['{OTHER}']\nAUTHENTICATION_BACKENDS.extend(['{BACKEND}'])\n",
+        1,
+    ),
+    "a class of the project": ("AUTHENTICATION_BACKENDS = ['shop.auth.OfGroups']\n", 1),
+    "another class": ("AUTHENTICATION_BACKENDS = ['shop.auth.Plain', 'shop.auth.Absent']\n", 0),
+    "a base of it": ("AUTHENTICATION_BACKENDS = ['shop.auth.Both']\n", 1),
+    "others": (
+        f"AUTHENTICATION_BACKENDS = ['{OTHER}', 'django_python3_ldap.auth.LDAPBackend']\n",
+        0,
+    ),
+    "no list": ("AUTHENTICATION_BACKENDS = None\n", 0),
+}
+
+
+@pytest.mark.parametrize(("settings", "count"), LISTS.values(), ids=LISTS)
+def test_a_list_of_classes_chooses_the_drivers_of_each(tree, settings, count):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent shop.wsgi:application\n",
+            "shop/__init__.py": "",
+            "shop/auth.py": "from django_auth_ldap.backend import LDAPBackend\n"
+            "class Plain: ...\n"
+            "class OfGroups(LDAPBackend): ...\n"
+            "class Both(Plain, OfGroups): ...\n",
+            "shop/wsgi.py": "import os\n"
+            "from django.core.wsgi import get_wsgi_application\n"
+            'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")\n'
+            "application = get_wsgi_application()\n",
+            "shop/settings.py": settings,
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = check([str(root)], config).diagnostics
+
+    assert ["python-ldap-driver"] * count == [one.blocker for one in found]

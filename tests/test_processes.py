@@ -722,6 +722,14 @@ def test_gunicorn_reads_its_settings_where_a_script_starts_its_application(
     assert gevent == named(found, "gunicorn app.main:application").runs_on_gevent
 
 
+@pytest.mark.parametrize("name", ["conf/gunicorn.conf", "conf/settings"])
+def test_settings_of_any_name_patch(project, name):
+    config = 'worker_class = "sync"\nfrom gevent import monkey\nmonkey.patch_all()\n'
+    files = {"app/web.py": "application = print\n", name: config}
+    found = project({**files, "Procfile": f"web: gunicorn -c {name} app.web\n"})
+    assert "complete" == named(found, "gunicorn app.web").patched
+
+
 def test_settings_that_no_command_names_are_a_process(project):
     found = project({**APP, "conf/gunicorn.py": 'bind = "x"\nworker_class = "gevent"\n'})
     assert {"gunicorn -c conf/gunicorn.py": ("yes", "by the server")} == judged(found)

@@ -72,7 +72,8 @@ class Setting(Table, frozen=True):
     """A name in the configuration whose value is read as a driver string."""
 
     name: str
-    form: Literal["url", "name", "either"] = "url"
+    form: Literal["url", "name", "names", "either"] = "url"
+    """``names`` is a list or a tuple of them."""
     key: str | None = None
     """For nested dicts: the key of the string."""
     nested: bool = False

@@ -22,12 +22,12 @@ class BlockingDriver(ProcessRule):
     ## What it does
 
     Reads the strings by which libraries choose a driver: SQLAlchemy's URLs (`mysql://` is
-    mysqlclient), Django's `DATABASES` and `CACHES`, Flask-SQLAlchemy's configuration, Celery's
-    broker and result backend, and others that the catalog lists; and the classes for one database,
-    such as peewee's `PostgresqlDatabase`. Each string is followed from its
-    use to its definition: through constants of other modules, defaults of environment variables,
-    and f-strings whose start is known. It is reported once, at its definition, and not at each
-    query.
+    mysqlclient), Django's `DATABASES`, `CACHES` and `AUTHENTICATION_BACKENDS`, Flask-SQLAlchemy's
+    configuration, Celery's broker and result backend, and others that the catalog lists; and the
+    classes for one database, such as peewee's `PostgresqlDatabase`. Each string is followed from
+    its use to its definition: through constants of other modules, defaults of environment
+    variables, and f-strings whose start is known. It is reported once, at its definition, and not
+    at each query.
 
     Nothing is reported where every process on gevent that runs the file makes the driver
     cooperative (`gblock processes` shows how), or where only processes without gevent run it. Where

@@ -165,14 +165,6 @@ class Patching:
         self.inference = inference
         self.modules = inference.modules
         self._texts = Texts(Inferred(inference))
-        self.remedies = frozenset(
-            one for one in inference.catalog.remedies if self._is_used(one.partition(".")[0])
-        )
-        self._verbs = {name.rpartition(".")[2] for name in self.remedies}
-        words = set(self._verbs)
-        if self._is_used("gevent"):
-            words.update(("monkey", "patch_all", *(f"patch_{name}" for name in _KEYWORDS)))
-        self._words = words
         self._of: dict[str, tuple[Patch, ...]] = {}
         self._mains: set[tuple[str, int]] = set()
         """The functions that patch and that are called below a main guard alone."""
@@ -199,6 +191,25 @@ class Patching:
     def all(self) -> list[Patch]:
         """The patches of the whole project, tests excluded."""
         return [patch for path in self.modules.serving for patch in self.of(path)]
+
+    # Commands add files of other names, such as gunicorn's settings: these properties need them.
+
+    @cached_property
+    def remedies(self) -> frozenset[str]:
+        """The calls that make drivers cooperative, of the packages that the project imports."""
+        remedies = self.inference.catalog.remedies
+        return frozenset(one for one in remedies if self._is_used(one.partition(".")[0]))
+
+    @cached_property
+    def _verbs(self) -> set[str]:
+        return {name.rpartition(".")[2] for name in self.remedies}
+
+    @cached_property
+    def _words(self) -> set[str]:
+        """The words of which a file with a patch contains one."""
+        if not self._is_used("gevent"):
+            return self._verbs
+        return self._verbs.union(("monkey", "patch_all", *(f"patch_{name}" for name in _KEYWORDS)))
 
     def _is_used(self, package: str) -> bool:
         """Return whether the project imports a package."""

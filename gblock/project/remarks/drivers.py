@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from gblock.catalog.drivers import Choice, Chooser, Driver
 from gblock.project.calls.queries import Queries, Sent
+from gblock.project.names import values as v
 from gblock.project.names.inferred import Inferred
-from gblock.project.names.partial_texts import Text
+from gblock.project.names.partial_texts import Text, only_lists, only_texts
 from gblock.project.names.texts import Texts
 from gblock.project.processes.patching import Patch
 from gblock.project.processes.process import Process
@@ -303,7 +304,13 @@ class Drivers:
     def _texts(self, read: Read) -> list[Text]:
         if read.chosen:
             return [Text(read.chosen, read.part.place.path, read.part.rows, "")]
-        return self.texts.of(read.part) if not read.is_elsewhere else []
+        if read.is_elsewhere:
+            return []
+        if read.form == "names":
+            found = self.texts.spelled(read.part)
+            listed = (word for one in only_lists(found) for word in one.words)
+            return list(dict.fromkeys((*listed, *only_texts(found))))
+        return self.texts.of(read.part)
 
     # -- a choice of several databases
 
@@ -386,11 +393,29 @@ class Drivers:
         bare = next((word[len(p) :] for p in prefixes if word.startswith(p)), word)
         if not word or (prefixes and bare == word):
             return None
-        for driver, choice in self._by_name.get((read.chooser.language, bare.lower()), ()):
-            harmless = driver.harmless
-            if harmless is None or not re.fullmatch(harmless, text.start):
-                return driver, choice, word
+        named = [bare.lower()]
+        if read.form.startswith("name") and "." in word:
+            named += [one.lower() for one in self._inherited(word, text.path)]
+        for name in named:
+            for driver, choice in self._by_name.get((read.chooser.language, name), ()):
+                harmless = driver.harmless
+                if harmless is None or not re.fullmatch(harmless, text.start):
+                    return driver, choice, word
         return None
+
+    def _inherited(self, name: str, path: str) -> Iterator[str]:
+        """Yield the names of the classes of libraries that a project's class derives from.
+
+        Args:
+            name: The dotted name of the class.
+            path: The file that names it.
+        """
+        module, _, cls = name.rpartition(".")
+        for value in self.inference.imports.bound(module, cls, 0, path):
+            if value.kind == v.CLASS:
+                for base in self.inference.classes.ancestry(value.path, value.scope):
+                    if base.kind == v.EXTERNAL:
+                        yield base.symbol
 
     @staticmethod
     def _word(text: Text, read: Read) -> str:
@@ -514,7 +539,7 @@ def _names(chooser: Chooser) -> frozenset[str]:
 
 def _chooses(text: Text, form: str) -> bool:
     """Return whether a text can be such a string, and not the name of a setting."""
-    if form == "name" and text.whole and text.start and not text.start.isupper():
+    if form.startswith("name") and text.whole and text.start and not text.start.isupper():
         return True
     if form == "url":
         return "://" in text.start or not text.whole

@@ -277,7 +277,10 @@ class Readers:
 
     def _stored(self, binding: Binding, summary: ModuleSummary) -> Iterator[Part]:
         place = Place(summary.filename, binding.scope, binding.path)
-        if binding.kind in (kinds.ASSIGNED, kinds.ELEMENT):
+        if isinstance(binding, ValueBinding) and (
+            binding.kind in (kinds.ASSIGNED, *kinds.STORES)
+            or (binding.kind == kinds.OPAQUE and binding.detail == kinds.ADDED)
+        ):
             yield Part(binding.value, place, (binding.row, binding.row))
         elif binding.kind == kinds.IMPORTED:
             known = list(self.texts.binding(binding, summary))
