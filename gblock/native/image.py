@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import NamedTuple
 
@@ -186,28 +186,48 @@ class Image:
                 elif tag in (_DT_RPATH, _DT_RUNPATH):
                     self.run_paths += self._name(base + value).split(":")
 
+    def _words(self, section: _Section, size: int) -> tuple[int, ...]:
+        """Return the 64-bit numbers of a section whose rows have a size in bytes."""
+        count = section.size // size
+        self._left -= count
+        if self._left < 0:  # sections may overlap: their sum is limited
+            raise NotReadError(f"too large: {section.name}")
+        blob = self.data[section.offset : section.offset + count * size]
+        count = len(blob) // size * (size // 8)
+        return struct.unpack_from(f"<{count}Q", blob)
+
     def _read_symbols(self, sections: list[_Section]) -> None:
         self._dynamic: list[tuple[str, int]] = []
         self.exports: dict[str, int] = {}
         """By name, the functions and data that other files may use."""
-        self.names: dict[int, str] = {}
-        """By address, the names of functions, if the file keeps them."""
+        self._named: dict[int, int] = {}
+        """By address, the offsets of the names of functions, if the file keeps them."""
         for section in sections:
             if section.type not in (_DYNSYM, _SYMTAB):
                 continue
             strings = sections[section.link].offset
-            is_dynamic = section.type == _DYNSYM
-            for name_at, info, _, index, value, _ in self._rows(section, "<IBBHQQ"):
-                is_function = info & 15 in _FUNCTIONS
-                if not is_dynamic and not (is_function and index and value):
-                    continue
-                name = self._name(strings + name_at)
-                if is_dynamic:
-                    self._dynamic.append((name, value if index else 0))
-                    if index and value:
+            # The first word has the name, the type and the section, the second the address. Files
+            # have millions of rows: loops that the interpreter runs fast save a fifth of the time.
+            words = self._words(section, 24)
+            rows = list(zip(words[::3], words[1::3], strict=True))
+            if section.type == _DYNSYM:
+                for head, value in rows:
+                    name = self._name(strings + (head & 0xFFFFFFFF))
+                    defined = head >> 48
+                    self._dynamic.append((name, value if defined else 0))
+                    if defined and value:
                         self.exports.setdefault(name, value)
-                if is_function and index and value:
-                    self.names.setdefault(value, name)
+            found = {  # of several names, the first
+                value: strings + (head & 0xFFFFFFFF)
+                for head, value in reversed(rows)
+                if value and head >> 48 and head >> 32 & 15 in _FUNCTIONS
+            }
+            self._named = {**found, **self._named}
+
+    def name(self, address: int) -> str | None:
+        """Return the name of the function at an address, None if the file does not keep it."""
+        offset = self._named.get(address)
+        return self._name(offset) if offset is not None else None
 
     def _read_relocations(self, sections: list[_Section]) -> None:
         relative, named, absolute = _ADDRESS_RELOCATIONS[self.machine]
@@ -217,14 +237,16 @@ class Image:
         symbols = self._dynamic
         for section in sections:
             if section.type == _RELA:
-                for at, info, addend in self._rows(section, "<QQq"):
+                words = self._words(section, 24)
+                rows = list(zip(words[::3], words[1::3], words[2::3], strict=True))
+                found.update((at, addend) for at, info, addend in rows if info in relative)
+                for at, info, addend in rows:
                     kind = info & 0xFFFFFFFF
-                    if kind in relative:
-                        found[at] = addend
-                    elif kind in named and info >> 32 < len(symbols):
+                    if info not in relative and kind in named and info >> 32 < len(symbols):
                         name, value = symbols[info >> 32]
                         if value and not name.startswith(("Py", "_Py")):
-                            found[at] = value + (addend if kind == absolute else 0)
+                            signed = addend - (1 << 64) if addend >> 63 else addend
+                            found[at] = value + (signed if kind == absolute else 0)
                         elif name:
                             found[at] = name
             elif section.type == _RELR:
@@ -249,7 +271,10 @@ class Image:
 
     def _read_functions(self) -> None:
         """Find the starts of functions, in the symbols and in the unwinder's table."""
-        starts = {address for address in self.names if self.is_code(address)}
+        known = sorted(self._named)
+        starts: set[int] = set()
+        for low, high in self.code:
+            starts.update(known[bisect_left(known, low) : bisect_left(known, high)])
         offset = self.offset(self._eh_frame) if self._eh_frame else None
         if offset is not None and self.data[offset : offset + 4] == b"\x01\x1b\x03\x3b":
             (count,) = struct.unpack_from("<I", self.data, offset + 8)

@@ -230,11 +230,11 @@ class LinkedModule:
     def name(self, node: Node) -> str:
         """Return a function's name, or its place in a file without symbols."""
         image = self.images[node.image]
-        return image.names.get(node.address) or f"+{node.address:#x}"
+        return image.name(node.address) or f"+{node.address:#x}"
 
     def is_named(self, node: Node) -> bool:
         """Return whether the file keeps the function's name."""
-        return node.address in self.images[node.image].names
+        return self.images[node.image].name(node.address) is not None
 
     def is_of_same_type(self, one: Node, other: Node) -> bool:
         """Return whether two functions are methods of the same type of the module."""
@@ -271,7 +271,7 @@ class LinkedModule:
             target = stub
             if isinstance(target, str):
                 return self.resolve(image, target)
-        name = self.images[image].names.get(target)
+        name = self.images[image].name(target)
         if name is not None and waits.is_aside(name):
             return "abort"
         return Node(image, target)

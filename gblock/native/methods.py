@@ -80,9 +80,16 @@ class MethodTables:
         self._image = image
         self._pointers = image.relocations
         self._back: dict[int, list[int]] = {}
+        """By address, the places of the pointers to it, except for functions."""
+        self._functions: set[int] = set()
+        """The places of pointers to functions."""
+        is_code = image.is_code
         for at, value in self._pointers.items():
             if isinstance(value, int):
-                self._back.setdefault(value, []).append(at)
+                if is_code(value):
+                    self._functions.add(at)
+                else:
+                    self._back.setdefault(value, []).append(at)
         self._types: dict[int, str] = {}
         self._specs: dict[int, str] = {}
 
@@ -116,36 +123,39 @@ class MethodTables:
         rows: dict[int, tuple[str, int]] = {}
         properties: dict[int, tuple[str, int | None, int | None]] = {}
         rust: list[tuple[str, int]] = []
+        functions = self._functions
         for at, value in pointers.items():
-            if not isinstance(value, int) or image.is_code(value):
+            if at in functions or not isinstance(value, int):
                 continue
-            function = pointers.get(at + 8)
-            after = pointers.get(at + 16)
-            if image.is_code(function) and after is None:
+            is_next, is_after = at + 8 in functions, at + 16 in functions
+            if not is_next and not is_after and at - 8 not in functions:
+                continue
+            function, after = pointers.get(at + 8), pointers.get(at + 16)
+            if is_next and after is None:
+                assert isinstance(function, int)
                 flags = image.word(at + 16)
-                if image.is_code(pointers.get(at + 24)):
+                if at + 24 in functions:
                     name = image.identifier(value)
                     if name is not None:
-                        assert isinstance(function, int)
                         yield Method("lib", name, function, in_class=True)
                     continue
                 if 0 < flags < _FLAGS and flags & _HOW:
                     name = image.identifier(value)
                     if name is not None:
-                        assert isinstance(function, int)
                         rows[at] = name, function
                         continue
-            before = pointers.get(at - 8)
-            if image.is_code(before) and function is None and 0 < image.word(at + 8) < 130:
+            if at - 8 in functions and function is None and 0 < image.word(at + 8) < 130:
+                before = pointers[at - 8]
                 name = image.identifier(value)
                 flags = image.word(at + 32)
                 if name is not None and image.word(at + 8) == len(name) + 1 and 0 < flags < _FLAGS:
                     assert isinstance(before, int)
                     rust.append((name, before))
                     continue
-            if (image.is_code(function) or image.is_code(after)) and at not in rows:
-                if not image.is_code(pointers.get(at + 24)) and all(
-                    one is None or image.is_code(one) for one in (function, after)
+            if (is_next or is_after) and at not in rows:
+                if at + 24 not in functions and all(
+                    one is None or place in functions
+                    for one, place in ((function, at + 8), (after, at + 16))
                 ):
                     name = image.identifier(value)
                     if name is not None:
@@ -293,7 +303,7 @@ class MethodTables:
         """Return the type of a PyO3 method, if the symbol of its wrapper was kept."""
         image = self._image
         for address in (function, *scanning.read(image, function).data):
-            symbol = image.names.get(address, "")
+            symbol = image.name(address) or ""
             head = re.sub(r"\d+_?__pymethod_.*", "", symbol)
             if head == symbol:
                 continue
