@@ -1362,3 +1362,29 @@ def test_a_list_of_classes_chooses_the_drivers_of_each(tree, settings, count):
     found = check([str(root)], config).diagnostics
 
     assert ["python-ldap-driver"] * count == [one.blocker for one in found]
+
+
+GIVEN_LATER = {
+    "partial": "from functools import partial\nlater = partial(make, 'mysql://db')\nlater()\n",
+    "by keyword": "from functools import partial\nlater = partial(make, url='mysql://db')\n",
+    "second": "from functools import partial\nlater = partial(connect, 5, 'mysql://db')\n",
+    "a provider": "from dependency_injector import providers\n"
+    "engine = providers.Singleton(make, 'mysql://db')\n",
+    "a greenlet": "import gevent\ngevent.spawn(make, 'mysql://db')\n",
+}
+
+
+@pytest.mark.parametrize("text", GIVEN_LATER.values(), ids=GIVEN_LATER)
+def test_the_argument_of_a_function_that_is_called_later_chooses_a_driver(tree, text):
+    root = tree(
+        {
+            "service.py": "from gevent import monkey; monkey.patch_all()\n"
+            "from sqlalchemy import create_engine\n"
+            "def make(url):\n    return create_engine(url)\n"
+            "def connect(size, url):\n    return create_engine(url, pool_size=size)\n" + text,
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = check([str(root)], config).diagnostics
+
+    assert ["mysqlclient-driver"] == [one.blocker for one in found]

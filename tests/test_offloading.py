@@ -72,6 +72,10 @@ def natively(tmp_path, text, **more):
         "        return w\np = P()\n@p\n" + F,
         "class D:\n    def __init__(self, g): self.g = g\n"
         "    def __call__(self, *a): return pool.apply(self.g, a)\n@D\n" + F,
+        # a descriptor
+        "class D:\n    def __init__(self, g): self.g = g\n"
+        "    def __get__(self, o, owner): return lambda *a: pool.apply(self.g, (o, *a))\n"
+        "class A:\n    @D\n    def f(self): os.system('')\nA().f()",
         # through several methods, packed, with a condition on the thread
         "import threading\nmain_thread = threading.current_thread().ident\n"
         "def is_main(): return threading.current_thread().ident == main_thread\n"
@@ -138,6 +142,9 @@ def test_what_is_only_handed_to_native_threads_runs_there(tmp_path, text):
         "p = P()\n@p.wrap\n" + F,
         "class D:\n    def __init__(self, g): self.g = g\n"
         "    def __call__(self, *a): return self.g(*a)\n@D\n" + F,
+        "class D:\n    def __init__(self, g): self.g = g\n"
+        "    def __get__(self, o, owner): return lambda *a: self.g(o, *a)\n"
+        "class A:\n    @D\n    def f(self): os.system('')\nA().f()",
         f"{F}def run(g, *a): return pool.apply(g, a) if a else g()\nrun(f, 1)",
         "class P:\n    def wrap(self, g):\n        return lambda *a: self.apply(g, a)\n"
         "    def apply(self, g, a): return g(*a)\np = P()\n@p.wrap\n" + F,

@@ -35,6 +35,8 @@ _ASKING = ("main_thread", "current_thread", "currentThread", "get_ident")
 """A project that tests whether it runs on the main thread contains one of these words."""
 _LISTING = frozenset({"dir", "getmembers", "items", "vars"})
 """Functions that list the methods of a class."""
+_CALLED = ("__call__", "__get__")
+"""The methods of a decorator that a call runs; the second for a method, which it makes."""
 _PATCHES = ("patch_all", "patch_thread")
 """The functions that turn threads into greenlets."""
 
@@ -424,11 +426,12 @@ class Offloading:
                 for (_, attribute), bindings in summary.scopes[function.scope].attributes.items()
                 if any(one.value == NameExpr(tags.NAME, name) for one in bindings)
             ]
-            for method in self.inference.attributes.named_values(made, "__call__"):
-                if method.kind == v.FUNCTION:
-                    kept_by = (Filled(one) for one in kept)
-                    if any(self._hands_over(method.path, method.scope, k) for k in kept_by):
-                        return True
+            for called in _CALLED:
+                for method in self.inference.attributes.named_values(made, called):
+                    if method.kind == v.FUNCTION:
+                        kept_by = (Filled(one) for one in kept)
+                        if any(self._hands_over(method.path, method.scope, k) for k in kept_by):
+                            return True
         return False
 
     def _hands_over(self, path: str, index: int, filled: Filled) -> bool:

@@ -17,7 +17,14 @@ from gblock.project.names.values import ScopeValue, Value
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
 from gblock.project.reading.bindings import Binding, ImportBinding, Path, ValueBinding
-from gblock.project.reading.expressions import AttributeExpr, Expr, NameExpr, dotted, last_name
+from gblock.project.reading.expressions import (
+    AttributeExpr,
+    CallExpr,
+    Expr,
+    NameExpr,
+    dotted,
+    last_name,
+)
 from gblock.project.reading.modules import Modules
 from gblock.project.reading.summary import Call, ModuleSummary
 
@@ -353,6 +360,14 @@ class Declarations:
                 if v.function(path, index) in self.values(call.expression.callee, place):
                     found.append((call, place))
         return found[:_MOST_CALLS]
+
+    def handed(
+        self,
+        path: str,  # noqa: ARG002 - inference knows more
+        index: int,  # noqa: ARG002
+    ) -> Iterable[tuple[CallExpr, Place, tuple[int, int]]]:
+        """Return the arguments beside a function in calls that take it: none here."""
+        return ()
 
     def symbol(self, expression: Expr, place: Place) -> str | None:
         """Return the dotted name, as imported, of an expression; None if no import binds it."""

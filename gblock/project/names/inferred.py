@@ -11,7 +11,7 @@ from gblock.project.names.places import Place
 from gblock.project.names.values import ScopeValue, Value
 from gblock.project.reading import bindings as kinds
 from gblock.project.reading import expressions as tags
-from gblock.project.reading.expressions import AttributeExpr, Expr
+from gblock.project.reading.expressions import AttributeExpr, CallExpr, Expr
 from gblock.project.reading.summary import Call, ModuleSummary
 
 _NAMES = (tags.NAME, tags.ATTRIBUTE, tags.SUBSCRIPT)
@@ -89,3 +89,9 @@ class Inferred(Declarations):
     def callers(self, path: str, index: int) -> Iterable[tuple[Call, Place]]:
         """Return the calls of a function anywhere in the project."""
         return self.inference.calling.callers(path, index)
+
+    def handed(self, path: str, index: int) -> Iterator[tuple[CallExpr, Place, tuple[int, int]]]:
+        """Yield the arguments beside a function in calls that take it: ``partial(make, url)``."""
+        for call, place, position in self.inference.calling.handovers(path, index):
+            for expression, at in self.inference.parameters.beside(call, place, position):
+                yield expression, at, call.statement

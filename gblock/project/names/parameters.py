@@ -522,7 +522,7 @@ class Parameters:
     def _find_handed(self, path: str, index: int) -> Iterator[tuple[CallExpr, Place]]:
         handovers = self.inference.calling.handovers(path, index)
         for call, place, position in (*handovers, *self._handed_on(path, index)):
-            yield from self._beside(call, place, position)
+            yield from self.beside(call, place, position)
             if position is not None:
                 yield from self._called_back(call, place, position)
 
@@ -537,7 +537,7 @@ class Parameters:
                 if scopes[call.scope].parent == value.scope:
                     yield call, Place(value.path, call.scope, call.path), position
 
-    def _beside(
+    def beside(
         self, call: Call, place: Place, position: int | None
     ) -> Iterator[tuple[CallExpr, Place]]:
         """Yield the arguments beside one, as calls that pass them.
@@ -610,7 +610,7 @@ class Parameters:
                 yield call.expression, Place(file, call.scope, call.path)
             handing = frozenset(self.inference.catalog.offloads_by_name)
             for call, place, given, _ in keeping.handovers(containers, path, index, handing):
-                yield from self._beside(call, place, given)
+                yield from self.beside(call, place, given)
 
     def kept_classes(self, path: str, index: int) -> Iterator[tuple[Call, Place]]:
         """Yield the calls of a class that a container keeps, or a function returns.

@@ -417,6 +417,9 @@ class Texts:
                 continue
             argument = passed(call.expression, position - shift, name)
             yield from self.parts(Part(argument, place, call.statement))
+        for expression, place, rows in self.declarations.handed(summary.filename, index):
+            argument = passed(expression, position - shift, name)
+            yield from self.parts(Part(argument, place, rows))
 
     def _element(self, expression: SubscriptExpr, part: Part) -> Iterator[Part]:
         key = expression.key
