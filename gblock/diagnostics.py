@@ -136,6 +136,8 @@ class Diagnostic(NamedTuple):
     """The facts for a fix; None if there is none."""
     fix: Fix | None = None
     """The fix, if something asked for it and there is one."""
+    entries: int = 0
+    """The number of places that start code which leads to the call, of those that are known."""
 
 
 def order(diagnostic: Diagnostic) -> tuple[object, ...]:

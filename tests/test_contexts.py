@@ -3429,3 +3429,54 @@ def test_a_statement_around_a_call_is_tested_wherever_the_call_is(tmp_path, body
         "Procfile": "web: gunicorn -k gevent app:app",
     }
     assert [context] == [one.context for one in reported(tmp_path, files)]
+
+
+def test_what_one_handler_alone_computes_is_one_cause(tmp_path):
+    application = """\
+        import bcrypt, seaborn
+        from flask import Flask
+        from matplotlib import pyplot
+        import pictures
+
+        app = Flask(__name__)
+
+        @app.route("/plot")
+        def plot():
+            seaborn.heatmap([[1]])
+            pyplot.savefig("plot.png")
+            bcrypt.hashpw(b"x", bcrypt.gensalt())
+            return pictures.read("x")
+
+        @app.route("/draw")
+        def draw():
+            pyplot.savefig("other.png")
+            return pictures.shared("x")
+
+        @app.route("/show")
+        def show():
+            return pictures.shared("x")
+        """
+    pictures = """\
+        import cv2
+
+        def read(path):
+            return cv2.imread(path)
+
+        def shared(path):
+            return cv2.imread(path)
+        """
+    files = {
+        "app.py": application,
+        "pictures.py": pictures,
+        "Procfile": "web: gunicorn -k gevent app:app\n",
+    }
+    found = {
+        (one.filename.rpartition("/")[2], one.location.row): one.cause
+        for one in reported(tmp_path, files)
+    }
+    plotting = found["app.py", 11]
+    alone = {place for place, cause in found.items() if cause == plotting}
+
+    assert {("app.py", 11), ("app.py", 12), ("app.py", 18), ("pictures.py", 5)} == alone
+    assert found["app.py", 13] != plotting  # passwords are hashed in one way everywhere
+    assert found["pictures.py", 8] not in (plotting, found["app.py", 13])  # two handlers read it

@@ -165,6 +165,10 @@ class Check:
                 unresolved = inspection.unresolved(inspected)
                 notes += inspection.notes
                 sorted_out.weigh(inspection)
+                if len(sorted_out.reported) > 1:
+                    from gblock.engine import handlers
+
+                    sorted_out.reported = handlers.joined(sorted_out.reported)
                 if sorted_out.reported or sorted_out.idle or sorted_out.elsewhere:
                     notes += self._judged_by_processes(sorted_out, inspection)
             elif self.plan.passed_over:

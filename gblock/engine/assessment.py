@@ -182,6 +182,7 @@ class Assessment:
             context=context,
             path=ways[0] if ways else (),
             paths=ways if self._keeps_paths else (),
+            entries=len({way.steps[0][:2] for way in found if way.steps}),
         )
 
     def _lacking(self, diagnostic: Diagnostic, path: str) -> tuple[Process, ...]:
