@@ -747,6 +747,61 @@ PLAIN = {
 }
 
 
+SERVER = (
+    "from gevent import monkey; monkey.patch_all()\n"
+    "from gevent.pywsgi import WSGIServer\nfrom shop import app\n"
+    "WSGIServer(('', 80), app).serve_forever()\n"
+)
+BESIDE = {
+    "nothing starts it": ({"Procfile": "web: gunicorn web:app\n"}, "no"),
+    "a server on gevent": ({"Procfile": "web: gunicorn -k gevent web:app\n"}, "no"),
+    "a recipe": ({"Makefile": "run:\n\tpython server.py\n"}, "yes"),
+    "a recipe beside a server": (
+        {"Makefile": "run:\n\tpython server.py\n", "Procfile": "web: gunicorn web:app\n"},
+        "yes",
+    ),
+    "a recipe beside a server on gevent": (
+        {"Makefile": "run:\n\tpython server.py\n", "Procfile": "web: gunicorn -k gevent web:app\n"},
+        "no",
+    ),
+    "another recipe's file": (
+        {
+            "Makefile": "run:\n\tpython server.py\n",
+            "Procfile": "web: gunicorn -k gevent other:app\n",
+        },
+        "yes",
+    ),
+    "a unit": (
+        {
+            "a.service": "[Service]\nExecStart=python server.py\n",
+            "Procfile": "web: gunicorn web:app\n",
+        },
+        "yes",
+    ),
+    "code": (
+        {
+            "start.py": "import subprocess\nsubprocess.run(['python', 'server.py'])\n",
+            "Procfile": "web: gunicorn web:app\nother: python start.py\n",
+        },
+        "yes",
+    ),
+    "a text": ({"README.md": "python server.py\n", "Procfile": "web: gunicorn web:app\n"}, "yes"),
+}
+
+
+@pytest.mark.parametrize("title", BESIDE)
+def test_a_script_beside_a_server_of_the_same_application(tmp_path, title):
+    files, expected = BESIDE[title]
+    project = {
+        "shop.py": "from flask import Flask\napp = Flask(__name__)\n",
+        "web.py": "from shop import app\n",
+        "other.py": "from flask import Flask\napp = Flask(__name__)\n",
+        "server.py": SERVER,
+    }
+    found = {one.name: one for one in processes(tmp_path, {**project, **files})}
+    assert expected == found["python server.py"].runs_on_gevent
+
+
 @pytest.mark.parametrize("title", PLAIN)
 def test_a_repository_starts_none_on_gevent(tmp_path, title):
     found = processes(tmp_path, {**APPLICATION, **PLAIN[title]})

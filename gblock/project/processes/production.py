@@ -13,6 +13,7 @@ from gblock.project.processes.patching import Patching
 from gblock.project.processes.process import NONE, Process
 from gblock.project.processes.server_start import ProcessEvidence
 from gblock.project.processes.servers import NO
+from gblock.project.reading.bindings import IMPORTED
 from gblock.project.reading.positions import statements
 
 _DEVELOPMENT = re.compile(
@@ -127,15 +128,18 @@ class Production:
         """Return the processes, without gevent for those that only serve developers on it.
 
         They do so if a server without gevent serves the same application elsewhere, and what is on
-        gevent is for development by its name, or a script that nothing starts.
+        gevent is for development by its name, or a script that nothing starts. A server on gevent
+        leaves no more to a script that only a Makefile starts.
         """
-        plain = [
+        servers = [
             process
             for process in processes
-            if process.is_server and process.entries and process.runs_on_gevent == NO
+            if process.is_server and process.entries
             if any(self.is_of_production(one) for one in process.evidence)
         ]
-        deployed = {process.entries[-1] for process in plain}
+        plain = [process for process in servers if process.runs_on_gevent == NO]
+        deployed = self._applications(plain)
+        green = self._applications([one for one in servers if one not in plain])
         served = frozenset[str]().union(*map(self._loading.of, plain))
         return [
             process._replace(
@@ -148,11 +152,22 @@ class Production:
             and (
                 self._is_developers(process, deployed)
                 or self._is_started_for_development(process, served)
-                or self._is_aside(process, deployed)
+                or self._is_aside(process, deployed, green)
             )
             else process
             for process in processes
         ]
+
+    def _applications(self, servers: list[Process]) -> set[str]:
+        """Return the files that servers name for their applications, and import these from."""
+        found = {process.entries[-1] for process in servers}
+        for one in {one for process in servers for one in process.served}:
+            found.add(one.path)
+            for binding in self.modules.summary(one.path).scopes[0].bindings.get(one.name, ()):
+                if binding.kind == IMPORTED:
+                    module, _, level = binding.value
+                    found.add(self.modules.resolve(module, level, one.path) or one.path)
+        return found
 
     def _is_developers(self, process: Process, deployed: set[str]) -> bool:
         """Return whether developers alone start a server of an application that is deployed."""
@@ -182,18 +197,24 @@ class Production:
             )
         )
 
-    def _is_aside(self, process: Process, deployed: set[str]) -> bool:
+    def _is_aside(self, process: Process, deployed: set[str], green: set[str]) -> bool:
         """Return whether nothing starts a script that serves an application that is deployed.
+
+        A recipe of a Makefile starts it for developers where a server on gevent is deployed.
 
         Args:
             process: The script.
             deployed: The files of the applications that servers without gevent run.
+            green: Those of servers on gevent.
         """
         main = process.main
+        recipes = tuple(one for one in process.evidence if _is_makefile(one.path))
+        others = tuple(one for one in process.evidence if one not in recipes)
+        served = green if recipes else deployed | green
         return (
-            process.is_casual
-            and main not in deployed
-            and not deployed.isdisjoint(self._loading.of(process))
+            process._replace(evidence=others).is_casual
+            and main not in served
+            and not served.isdisjoint(self._loading.of(process))
             and SERVES.search(self.modules.data(main)) is not None
             and not self._is_documented(main)
         )
@@ -204,8 +225,7 @@ class Production:
 
     def is_of_production(self, evidence: ProcessEvidence) -> bool:
         """Return whether a place starts a process in production; a Makefile leaves it open."""
-        is_makefile = evidence.path.lower().endswith("makefile")
-        return not is_makefile and not self._is_of_development(evidence)
+        return not _is_makefile(evidence.path) and not self._is_of_development(evidence)
 
     def _is_of_development(self, evidence: ProcessEvidence) -> bool:
         if _DEVELOPMENT.search(os.path.relpath(evidence.path, self.root)):
@@ -213,7 +233,7 @@ class Production:
         if evidence.path.endswith(".py"):
             return False
         text = self._deployment.text(evidence.path) or ""
-        if evidence.path.lower().endswith("makefile"):
+        if _is_makefile(evidence.path):
             before = "\n".join(text.split("\n")[: evidence.row])
             targets = _RECIPE.findall(before)
             return bool(targets and _DEVELOPMENT.search(targets[-1]))
@@ -280,3 +300,7 @@ class Production:
         return re.search(pattern, self.modules.data(path), re.MULTILINE) is not None and any(
             os.path.dirname(edge.target) == directory for edge in self.graph.imports(path)
         )
+
+
+def _is_makefile(path: str) -> bool:
+    return path.lower().endswith("makefile")
