@@ -228,6 +228,32 @@ def test_a_library_whose_server_has_a_thread_of_its_own_gets_one_line(run):
     assert (1, ["model.py"]) == run({}, "--assume-gevent")[:2]
 
 
+APART = (
+    "import threading, gevent\n"
+    "class Client:\n"
+    "    def start(self):\n        threading.Thread(target=self._run).start()\n"
+    "    def _run(self):\n        gevent.joinall([gevent.spawn(self._forward, 1)])\n"
+    "    def _forward(self, left):\n"
+    "        gevent.spawn(self._send)\n        return left and self._forward(left - 1)\n"
+    "    def _send(self): ...\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ("", 0),
+        ("    def other(self):\n        gevent.spawn(self._forward, 2)\n", 1),
+        ("    def other(self):\n        self._forward(2)\n", 1),
+        ("    def other(self):\n        threading.Thread(target=self._forward).start()\n", 0),
+        ("    def other(self):\n        return self._sent()\n", 0),
+    ],
+)
+def test_greenlets_that_a_thread_starts_start_others_in_it(run, more, code):
+    files = {"setup.py": "", "client.py": APART + more, "model.py": CALL}
+    assert code == run(files)[0]
+
+
 @pytest.mark.parametrize(
     ("worker", "code"), [("-k gthread", 0), ("-k gevent", 1), ("-k $WORKER", 1), ("", 0)]
 )

@@ -34,6 +34,8 @@ _QT = ("PyQt4.", "PyQt5.", "PyQt6.", "PySide.", "PySide2.", "PySide6.", "qtpy.")
 _WSGI = "WSGIServer"
 """The last name of gevent's servers of web applications."""
 _NOTHING = Mention()
+_DEEPEST = 4
+"""At most this many functions are followed from the one that a thread runs."""
 
 
 class HubsApart:
@@ -106,26 +108,33 @@ class HubsApart:
         summary = self.modules.summary(path)
         serves = last_name(call.expression.callee) == _WSGI
         apart = _THREADS if serves else _THREADS | _PROCESSES
-        index = call.scope
+        return self._is_within_apart(path, summary, call.scope, apart)
+
+    def _is_within_apart(
+        self, path: str, summary: ModuleSummary, index: int, apart: frozenset[str], depth: int = 0
+    ) -> bool:
+        """Return whether a scope is in a function that a thread or a child process runs."""
         while index > 0:
             scope = summary.scopes[index]
-            if scope.kind == "function" and self._is_run_apart(path, summary, index, apart):
+            if scope.kind == "function" and self._is_run_apart(path, summary, index, apart, depth):
                 return True
             index = scope.parent
         return False
 
     def _is_run_apart(
-        self, path: str, summary: ModuleSummary, index: int, apart: frozenset[str]
+        self, path: str, summary: ModuleSummary, index: int, apart: frozenset[str], depth: int
     ) -> bool:
         """Return whether a thread or a child process runs a function, and nothing else in its file.
 
-        What makes the thread is in the same file; no call there names the function.
+        What makes the thread is in the same file. Functions that it runs alone may call the
+        function, or start a greenlet for it.
 
         Args:
             path: The file.
             summary: Its summary.
             index: The function.
             apart: The classes and functions that may run it.
+            depth: The number of functions that were followed.
         """
         scope = summary.scopes[index]
         name = scope.name
@@ -138,13 +147,17 @@ class HubsApart:
             if apart >= _PROCESSES and any(last_name(one) == _OF_CONTEXT for one in owner.bases):
                 return True
         handed = False
+        users: list[int] = []
         for call in summary.calls:
-            if call.node != "call":
+            if call.node != "call" or summary.is_within(call.scope, index):
                 continue
-            if dotted(call.expression.callee) in (name, f"self.{name}"):
-                return False
-            handed = handed or self._hands_over(path, call, name, apart)
-        return handed
+            if self._hands_over(path, call, name, apart):
+                handed = True
+            elif dotted(call.expression.callee) in (name, f"self.{name}") or _is_given(call, name):
+                users.append(call.scope)
+        if users and depth < _DEEPEST:
+            return all(self._is_within_apart(path, summary, one, apart, depth + 1) for one in users)
+        return handed and not users
 
     def _hands_over(self, path: str, call: Call, name: str, apart: frozenset[str]) -> bool:
         """Return whether a call makes a thread or a child process of a function in its file."""
@@ -169,3 +182,9 @@ class HubsApart:
             for base in scope.bases
             for symbol in self._declarations.origins(base, outside)
         )
+
+
+def _is_given(call: Call, name: str) -> bool:
+    """Return whether a function of a file is an argument of a call."""
+    given = (*call.expression.positional, *(value for _, value in call.expression.keywords))
+    return any(dotted(one) in (name, f"self.{name}") for one in given)
