@@ -163,7 +163,7 @@ class Assessment:
             reached.context in NOTED
             or self._is_unused(reached)
             or (candidate.computes and not reached.is_proven)
-            or (candidate.is_open and self._is_project and self._is_started)
+            or (candidate.is_open and self._is_project and (self._is_started or reached.is_proven))
             or self._is_computing(diagnostic, reached)
             or self._is_apart(diagnostic, candidate.place.path, reached)
         ):
