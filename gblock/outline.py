@@ -15,6 +15,10 @@ from gblock import opened
 from gblock.distribution import normalized
 from gblock.errors import UserError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 BUILT_IN = os.path.join(os.path.dirname(__file__), "known_blockers.toml")
 ENTRIES = os.path.join(os.path.dirname(__file__), "known_entries.toml")
 _ALWAYS = frozenset({"offload", "handler"})
@@ -253,6 +257,11 @@ class Outline:
                 and (chunk.roots.isdisjoint(blocking) or chunk.distribution not in distributions)
             )
         ]
+
+    @property
+    def packages(self) -> Iterable[str]:
+        """The top-level packages that the blocks are about."""
+        return self._by_root
 
     @cached_property
     def _by_root(self) -> dict[str, list[int]]:

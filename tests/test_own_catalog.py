@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tomli
+from harness import check
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from gblock import outline
 from gblock.catalog import extensions
 from gblock.catalog.extensions import own
 from gblock.cli import main
+from gblock.config import load
 
 BLOCK = """
 [[blocker]]
@@ -209,3 +211,44 @@ def test_a_block_is_all_that_a_framework_s_workers_need(tree, capsys, queue, is_
     )
     main(["check", "-q", "--output-format", "concise", "jobs.py"])
     assert ("jobs.py:6:5: error[blocking-call]" in capsys.readouterr().out) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("package", "severity"),
+    [
+        ("shop_client", "warning"),
+        ("shop_words", "note"),  # the project's own catalog says so
+        ("dateutil", "note"),
+        ("numpy", "note"),  # its blockers are opt-in
+        ("flask_login", "note"),
+    ],
+)
+def test_a_package_that_waits_for_nothing_is_no_reason_to_patch(tree, package, severity):
+    root = tree(
+        {
+            "gblock.toml": 'extend-catalog = ["mine.toml"]\n',
+            "mine.toml": 'never-wait = ["shop_words"]\n' + BLOCK,
+            "app.py": f"import {package}\n"
+            "from flask import Flask\n"
+            "from gevent.pywsgi import WSGIServer\n"
+            "app = Flask(__name__)\n"
+            "@app.route('/')\ndef place():\n    return 'x'\n"
+            "WSGIServer(('', 80), app).serve_forever()\n",
+        }
+    )
+    settings = load(str(root / "gblock.toml"))
+    (found,) = check([str(root)], settings, min_severity="note").diagnostics
+    assert ("missing-monkey-patch", severity) == (found.code, found.severity.name.lower())
+
+
+def test_what_never_waits_is_a_list_of_names(tree, capsys):
+    tree(
+        {
+            "gblock.toml": 'extend-catalog = ["mine.toml"]\n',
+            "mine.toml": "never-wait = 3\n",
+            "a.py": "import gevent\n",
+        }
+    )
+    assert main(["check", "a.py"]) == 2
+    assert "mine.toml" in (told := capsys.readouterr().err)
+    assert "never-wait" in told

@@ -6,13 +6,10 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import msgspec
-
 from gblock import outline
-from gblock.catalog.blocks import SHAPES, Head, block_of, explained, tables_of
+from gblock.catalog.blocks import SHAPES, block_of, head_of
 from gblock.catalog.extensions import own
 from gblock.catalog.lookup import Catalog
-from gblock.errors import UserError
 
 Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Tables of evidence by kind of block and by the block's id or distribution."""
@@ -102,17 +99,12 @@ def _catalog_of(
     for chunk in chunks:
         if chunk.kind not in outline.ON_DEMAND:
             blocks[chunk.kind].append(block_of(chunk, text.filename, figures.get(chunk.kind)))
-    head = tables_of(text.head, text.filename, lambda: 0)
-    try:
-        measured_on = msgspec.convert(head, Head).measured_on
-    except msgspec.ValidationError as error:
-        raise UserError(text.filename, explained(error, Head)) from None
     return Catalog(
         tuple(blocks["blocker"]),
         tuple(blocks["library"]),
         tuple(blocks["offload"]),
         tuple(blocks["handler"]),
-        measured_on,
+        head_of(text).measured_on,
         beliefs=tuple(blocks["belief"]),
         harmless=tuple(blocks["harmless"]),
         texts=(text,),

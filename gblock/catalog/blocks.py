@@ -25,10 +25,29 @@ else:
     import tomli as tomllib
 
 
-class Head(Table, frozen=True, rename={"measured_on": "measured-on"}):
-    """The tables before the first block."""
+class Head(Table, frozen=True, rename={"measured_on": "measured-on", "never_wait": "never-wait"}):
+    """The keys and tables before the first block."""
 
     measured_on: dict[str, str] = msgspec.field(default_factory=dict)
+    never_wait: tuple[str, ...] = ()
+    """Top-level packages that wait for nothing: no process needs monkey patching for them."""
+
+
+HEAD = frozenset(("measured-on", "never-wait"))
+"""The keys before the first block."""
+
+
+def head_of(text: outline.Outline) -> Head:
+    """Return what a file says before its first block.
+
+    Raises:
+        UserError: with the place, if that is not TOML or has a wrong key.
+    """
+    head = tables_of(text.head, text.filename, lambda: 0)
+    try:
+        return msgspec.convert(head, Head)
+    except msgspec.ValidationError as error:
+        raise UserError(text.filename, explained(error, Head)) from None
 
 
 SHAPES: dict[str, Any] = {

@@ -11,7 +11,7 @@ import msgspec
 
 from gblock import outline
 from gblock.catalog.blockers import Blocker
-from gblock.catalog.blocks import SHAPES, Head, explained, tables_of
+from gblock.catalog.blocks import HEAD, SHAPES, Head, explained, tables_of
 from gblock.errors import UserError
 from gblock.suggestion import did_you_mean
 
@@ -39,8 +39,8 @@ class _Own:
         self.written: list[str] = []
 
     def add(self, kind: str, tables: Any) -> None:
-        if kind == "measured-on":
-            self._check_head(tables)
+        if kind in HEAD:
+            self._check_head(kind, tables)
             return
         if kind not in SHAPES:
             meant = did_you_mean(kind, SHAPES)
@@ -54,11 +54,13 @@ class _Own:
             self.written.append(f"[[{kind}]]")
             self.written += [f"{_key(key)} = {_value(value)}" for key, value in table.items()]
 
-    def _check_head(self, table: Any) -> None:
+    def _check_head(self, key: str, value: Any) -> None:
         try:
-            msgspec.convert({"measured-on": table}, Head)
+            msgspec.convert({key: value}, Head)
         except msgspec.ValidationError as error:
             raise UserError(self._path, explained(error, Head)) from None
+        if not isinstance(value, dict):  # TOML has these above all tables, and so has the text here
+            self.written.append(f"{key} = {_value(value)}")
 
     def _check(self, kind: str, number: int, table: Mapping[str, Any]) -> None:
         name = _name_of(table)

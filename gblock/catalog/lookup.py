@@ -12,7 +12,7 @@ import msgspec
 
 from gblock import outline
 from gblock.catalog.blockers import Belief, Blocker, Condition, Harmless
-from gblock.catalog.blocks import block_of
+from gblock.catalog.blocks import block_of, head_of
 from gblock.catalog.drivers import Chooser, Driver, Query
 from gblock.catalog.entries import Entry, Signal, TaskWorker
 from gblock.catalog.libraries import (
@@ -631,6 +631,16 @@ class Catalog:
     def listed(self) -> frozenset[str]:
         """The packages whose entry points the catalog lists."""
         return frozenset().union(*(packages for _, packages in self.frameworks))
+
+    @_OfLibraries
+    def waitless(self) -> frozenset[str]:
+        """The packages that the catalog knows: what is not listed of them does not wait.
+
+        Raises:
+            UserError: if a file is wrong before its first block.
+        """
+        named = (name for text in self.texts for name in head_of(text).never_wait)
+        return self.listed.union(named, *(text.packages for text in self.texts))
 
     def is_unlisted(self, symbol: str) -> bool:
         """Return whether a dotted name is of a package whose entry points the catalog lacks."""

@@ -174,11 +174,7 @@ def _imported(service: Service, process: Process) -> str:
     paths = processes.modules_of(process)
     if any(_SOCKETS.search(modules.data(path)) for path in paths):
         return ""
-    catalog = processes.inference.catalog
-    known = catalog.listed.union(
-        {"gevent", *sys.stdlib_module_names},
-        (symbol.partition(".")[0] for symbol in catalog.by_symbol),
-    )
+    known = processes.inference.catalog.waitless.union({"gevent", *sys.stdlib_module_names})
     packages = {
         one.value.module.partition(".")[0]
         for path in paths
