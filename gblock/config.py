@@ -190,17 +190,13 @@ def _decoded(content: bytes, filename: str) -> str:
 
 
 def _parsed(text: str, filename: str) -> Mapping[str, Any]:
-    import sys
 
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    import tomli
 
     try:
         # A lone carriage return is an error of its own, but CRLF is only Windows.
-        return tomllib.loads(text.replace("\r\n", "\n"))
-    except tomllib.TOMLDecodeError as error:
+        return tomli.loads(text.replace("\r\n", "\n"))
+    except tomli.TOMLDecodeError as error:
         message, row, column = toml_place(error, text)
         raise UserError(filename, f"invalid TOML: {message}", row, column) from None
     except RecursionError:

@@ -9,20 +9,15 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 from typing import Any
 
 import msgspec
+import tomli
 
 from gblock import catalog, outline
 from gblock.catalog.extensions import own
 from gblock.catalog.lookup import Catalog
 from gblock.errors import UserError, toml_place
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 PATH = os.path.join(os.path.dirname(__file__), "measurements.toml")
 
@@ -53,8 +48,8 @@ def read(path: str = PATH) -> dict[str, dict[str, dict[str, Any]]]:
     except OSError as error:
         raise UserError(path, f"cannot be read: {error.strerror}") from None
     try:
-        return msgspec.convert(tomllib.loads(text), dict[str, dict[str, dict[str, Any]]])
-    except tomllib.TOMLDecodeError as error:
+        return msgspec.convert(tomli.loads(text), dict[str, dict[str, dict[str, Any]]])
+    except tomli.TOMLDecodeError as error:
         message, row, column = toml_place(error, text)
         raise UserError(path, f"invalid TOML: {message}", row, column) from None
     except msgspec.ValidationError as error:

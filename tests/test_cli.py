@@ -468,7 +468,7 @@ class TestProcess:
         program = (
             "import sys; before = set(sys.modules)\n"
             "from gblock.cli import main; code = main(['check', 'a.py'])\n"
-            "heavy = {'libcst', 'rich', 'msgspec', 'pathspec', 'gevent', 'tomllib', 'json'}\n"
+            "heavy = {'libcst', 'rich', 'msgspec', 'pathspec', 'gevent', 'tomli', 'json'}\n"
             "heavy |= {'packaging', 'typing', 'contextlib', 'ast', 'gblock.engine.jobs'}\n"
             "print(code, heavy & (set(sys.modules) - before))"
         )

@@ -247,7 +247,7 @@ def test_nothing_heavy_is_imported_where_nothing_is_configured(tree):
     tree({"pyproject.toml": "[project]"})
     program = (
         "import sys; from gblock import config; config.find('.');"
-        "print({'typing', 'msgspec', 'tomllib', 'dataclasses', 'inspect'} & set(sys.modules))"
+        "print({'typing', 'msgspec', 'tomli', 'dataclasses', 'inspect'} & set(sys.modules))"
     )
     run = subprocess.run(
         [sys.executable, "-S", "-c", program],

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import tomli
 from probing import fleet
 
 from gblock import extras
@@ -15,12 +16,7 @@ from gblock.distribution import required
 from gblock.errors import FaultError
 from gblock.output.report import html
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-PROJECT = tomllib.loads(
+PROJECT = tomli.loads(
     Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
 )["project"]
 PACKAGES = {"pyyaml": "yaml"}

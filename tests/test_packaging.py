@@ -239,7 +239,7 @@ def test_every_library_that_is_imported_is_declared():
         {"prometheus_client": "prometheus-client", "opentelemetry": "opentelemetry-sdk"}.get(n, n)
         for n in imported
     }
-    own = imported - set(sys.stdlib_module_names) - {"gblock", "tomllib", "greenlet"}
+    own = imported - set(sys.stdlib_module_names) - {"gblock", "greenlet"}
     assert own <= declared
 
 

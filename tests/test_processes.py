@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+import tomli
 from harness import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,11 +18,6 @@ from gblock.output.processes import table
 from gblock.project.names.inference import Inference
 from gblock.project.processes.processes import Processes
 from gblock.project.reading.modules import Modules
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 SHOP = Path(__file__).parent / "fixtures" / "deployments" / "shop"
 
@@ -1948,7 +1943,7 @@ def test_the_command_looks_at_the_directory_in_which_it_runs(tmp_path, monkeypat
 
 # -- one deployment, in the ways in which people write it
 
-SPELLINGS = tomllib.loads((SHOP.parent / "spellings.toml").read_text(encoding="utf-8"))["case"]
+SPELLINGS = tomli.loads((SHOP.parent / "spellings.toml").read_text(encoding="utf-8"))["case"]
 
 
 @pytest.mark.parametrize("case", [pytest.param(one, id=one["name"]) for one in SPELLINGS])

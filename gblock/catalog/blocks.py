@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+import tomli
 
 from gblock import outline
 from gblock.catalog.blockers import Belief, Blocker, Harmless
@@ -18,11 +18,6 @@ from gblock.catalog.patching import Import, Original, Waiter
 from gblock.catalog.tables import Table
 from gblock.errors import UserError, toml_place
 from gblock.suggestion import did_you_mean
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 class Head(Table, frozen=True, rename={"measured_on": "measured-on", "never_wait": "never-wait"}):
@@ -76,8 +71,8 @@ def tables_of(text: str, filename: str, rows_before: Callable[[], int]) -> dict[
         UserError: with the row and the column, if the text is not TOML.
     """
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
         message, row, column = toml_place(error, text)
         message = f"invalid TOML: {message}"
         raise UserError(filename, message, rows_before() + row, column) from None

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import msgspec
+import tomli
 
 from gblock.errors import UserError, toml_place
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 HERE = Path(__file__).parent
 OPEN = "open.toml"
@@ -116,8 +111,8 @@ def still_open(directory: Path = HERE) -> Open:
 def _parsed(path: Path, shape):
     text = path.read_text(encoding="utf-8")
     try:
-        return msgspec.convert(tomllib.loads(text), shape)
-    except tomllib.TOMLDecodeError as error:
+        return msgspec.convert(tomli.loads(text), shape)
+    except tomli.TOMLDecodeError as error:
         message, row, column = toml_place(error, text)
         raise UserError(path.name, message, row, column) from None
     except msgspec.ValidationError as error:

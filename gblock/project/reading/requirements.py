@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from functools import cached_property
 from itertools import chain
@@ -159,13 +158,11 @@ def _in_lines(text: str) -> Iterator[str]:
 
 def _in_toml(text: str, tables: re.Pattern[str]) -> Iterator[str]:
     """Yield the requirements of each table and list that has one of some names."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    import tomli
+
     try:
-        return _below(tomllib.loads(text), tables)
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return _below(tomli.loads(text), tables)
+    except (tomli.TOMLDecodeError, RecursionError):
         return chain(_quoted(text), _in_lines(text))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from typing import Any
+
+import tomli
 
 from gblock.project.processes.deployment.command import (
     Command,
@@ -18,11 +19,6 @@ from gblock.project.processes.deployment.command import (
 from gblock.project.processes.deployment.repository import NONE, Repository
 from gblock.project.processes.deployment.shell import Script
 from gblock.project.processes.deployment.units import sections, uwsgi
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 EXAMPLE = (
     "pyproject.toml",
@@ -149,8 +145,8 @@ def read_toml(text: str, filename: str) -> tuple[list[EntryPoint], list[Command 
         UnreadableError: if it is not TOML.
     """
     try:
-        tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        tables = tomli.loads(text)
+    except (tomli.TOMLDecodeError, RecursionError) as error:
         message, _, place = str(error).partition(" (at line ")
         row = int(place.split(",")[0]) if place[:1].isdigit() else 0
         raise UnreadableError(f"cannot be read as TOML: {message}", row) from None
