@@ -1370,12 +1370,20 @@ GIVEN_LATER = {
     "second": "from functools import partial\nlater = partial(connect, 5, 'mysql://db')\n",
     "a provider": "from dependency_injector import providers\n"
     "engine = providers.Singleton(make, 'mysql://db')\n",
+    "the library's function": "from functools import partial\n"
+    "later = partial(create_engine, 'mysql://db', echo=True)\n",
+    "a provider of it": "from dependency_injector import providers\n"
+    "engine = providers.Singleton(create_engine, 'mysql://db')\n",
+    "members": "import enum\nclass Place(str, enum.Enum):\n    MAIN = 'mysql://db'\n"
+    "ENGINES = {place: create_engine(place.value) for place in Place}\n",
+    "members in a loop": "import enum\nclass Place(enum.Enum):\n    MAIN = 'mysql://db'\n"
+    "for place in Place:\n    make(place.value)\n",
     "a greenlet": "import gevent\ngevent.spawn(make, 'mysql://db')\n",
 }
 
 
 @pytest.mark.parametrize("text", GIVEN_LATER.values(), ids=GIVEN_LATER)
-def test_the_argument_of_a_function_that_is_called_later_chooses_a_driver(tree, text):
+def test_a_string_that_is_not_written_where_it_is_read_chooses_a_driver(tree, text):
     root = tree(
         {
             "service.py": "from gevent import monkey; monkey.patch_all()\n"

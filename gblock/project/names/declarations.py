@@ -270,6 +270,14 @@ class Declarations:
             for number in range(len(summary.scopes)):
                 yield from self._set_in(summary, number, owner, expression.name, place)
 
+    def enumerated(
+        self,
+        expression: Expr,  # noqa: ARG002 - inference knows more
+        place: Place,  # noqa: ARG002
+    ) -> Iterable[Use]:
+        """Return the bindings of the members of enumerations that an object may be: none here."""
+        return ()
+
     def _attribute(self, owner: Value, name: str, place: Place) -> Iterator[Use]:
         if owner.kind == v.MODULE:
             use = self.of_module(owner.path, name)

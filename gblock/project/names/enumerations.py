@@ -36,9 +36,7 @@ class Enumerations:
 
     def attribute(self, value: ScopeValue, name: str) -> Values:
         """Return the member of a class that an attribute names, or what a member is assigned."""
-        if value.kind == v.PARENT or not self._is_enumeration(value):
-            return NOTHING
-        names = self._names(value)
+        names = self.names(value)
         if name in names:
             return frozenset([value._replace(kind=v.OBJECT)])
         if value.kind != v.OBJECT or name not in _VALUE:
@@ -49,8 +47,10 @@ class Enumerations:
             found |= self.inference.binding_values(summary, value.scope, one, END) or NOTHING
         return frozenset(found)
 
-    def _names(self, value: ScopeValue) -> list[str]:
-        """Return the names of the members that a class declares."""
+    def names(self, value: ScopeValue) -> list[str]:
+        """Return the names of the members that a class declares; none if it is no enumeration."""
+        if value.kind == v.PARENT or not self._is_enumeration(value):
+            return []
         scope = self.inference.modules.summary(value.path).scopes[value.scope]
         return [
             name

@@ -49,6 +49,13 @@ class Inferred(Declarations):
             else:
                 yield from self._attribute(value, expression.name, place)
 
+    def enumerated(self, expression: Expr, place: Place) -> Iterator[Use]:
+        """Yield the bindings of the members that an object may be: ``for one in Colour``."""
+        for value in self.values(expression, place):
+            if value.kind == v.OBJECT:
+                for name in self.inference.enumerations.names(value):
+                    yield from self._attribute(value, name, place)
+
     def _of_instance(self, value: v.SymbolValue, name: str, place: Place) -> Iterator[Use]:
         for path, binding in self.inference.outside.bindings(value, name):
             summary = self.modules.summary(path)

@@ -277,7 +277,10 @@ class Texts:
             for argument, place, rows in self.declarations.fields(expression, part.place):
                 yield from self.parts(Part(argument, place, rows))
         if not found and expression.name == _OF_ENUM:
-            yield from self.parts(part.other(expression.base))
+            members = self.parts(part.other(expression.base))
+            yield from members
+            for use in () if members else self.declarations.enumerated(expression.base, part.place):
+                yield from self._of_use(use)
 
     def _of_use(self, use: Use) -> Iterator[Part]:
         """Yield what is assigned to a name, each with what is added to it until it is used."""

@@ -90,6 +90,7 @@ class Readers:
                 for call in by_name.get(called, ()):
                     yield from self._argument(chooser, reading, call, path)
             yield from self._converted(chooser, reading, path, {name, *aliases})
+            yield from self._called_later(chooser, reading, path, {name, *aliases})
 
     def _calling(self, chooser: Chooser, reading: DriverArgument) -> Iterator[str]:
         """Yield the files that may call a reader of such strings; only these are parsed.
@@ -198,6 +199,24 @@ class Readers:
             if default is None or default in readers:
                 default = expression
             yield Read(Part(default, place, rows), chooser, "url")
+
+    def _called_later(
+        self, chooser: Chooser, reading: DriverArgument, path: str, names: set[str]
+    ) -> Iterator[Read]:
+        """Yield the arguments beside a reader: ``partial(create_engine, url)``."""
+        if reading.key is not None or reading.chooses:
+            return
+        given = self.inference.calling.given(path)
+        for call, position, reader in (
+            one for name in sorted(names) for one in given.get(name, ())
+        ):
+            place = Place(path, call.scope, call.path)
+            if reading.symbol in self._symbols(reader, place):
+                for expression, at in self.inference.parameters.beside(call, place, position):
+                    if is_passed(expression, reading.position, reading.keyword):
+                        argument = passed(expression, reading.position, reading.keyword)
+                        rows = (call.row, call.end_row)
+                        yield Read(Part(argument, at, rows), chooser, reading.form)
 
     def _is_star_imported(self, symbol: str, callee: Expr, path: str) -> bool:
         """Return whether a name can be a symbol that ``from module import *`` gives."""
