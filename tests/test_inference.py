@@ -80,6 +80,17 @@ GIVEN = [
     "class M:\n    def go(self): self.flush()\nclass D(M, Producer): pass",
     "class T(dict):\n    def __missing__(self, key): return Producer({})\nT()['a'].flush()",
     "class T(dict):\n    def __init__(self): super().__init__(a=Producer({}))\nT()['a'].flush()",
+    "class T(dict): pass\nT(a=Producer({}))['a'].flush()",
+    "class T(dict): pass\nT({'a': Producer({})})['a'].flush()",
+    "class T(list): pass\nT([Producer({})])[0].flush()",
+    "class T(list): pass\nfor one in T((Producer({}),)): one.flush()",
+    "class B(dict): pass\nclass T(B): pass\nT(a=Producer({}))['a'].flush()",
+    "class T(dict):\n    def __getattr__(self, name): return self[name]\n"
+    "T(a=Producer({})).a.flush()",
+    "class T(dict):\n    def __init__(self, **k): super().__init__(**k)\n"
+    "T(a=Producer({}))['a'].flush()",
+    "class T(dict):\n    def __init__(self, *a, **k):\n        super().__init__(*a, **k)\n"
+    "        self.__dict__ = self\nT(a=Producer({})).a.flush()",
     "class T(list):\n    def __init__(self): super().__init__([Producer({})])\nT()[0].flush()",
     "class A: pass\na = A()\nsetattr(a, 'x', Producer({}))\na.x.flush()",
     "p = Producer({})\nflush = p.flush\nflush()",

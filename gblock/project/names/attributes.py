@@ -114,6 +114,14 @@ class Attributes:
                 )
                 return frozenset([v.TakerValue(v.TAKER, held, "copy")])
             found = self.inference.classes.attribute(value, name)
+            if (
+                not found
+                and value.kind == v.OBJECT
+                and self.inference.containers.is_own_dict(value)
+            ):
+                inner = self.inference.containers.contents(value)
+                tables = (one for one in inner if one.kind == v.MAPPING)
+                return NOTHING.union(*(dict(one.known).get(name, one.others) for one in tables))
             if name in _TAKERS and not any(one.kind == v.FUNCTION for one in found):
                 inner = self.inference.containers.contents(value)
                 found |= {

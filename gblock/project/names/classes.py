@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import NamedTuple
 
 from gblock.project.names import values as v
@@ -458,7 +459,7 @@ class Classes:
         for base in self.ancestry(receiver.path, receiver.scope)[1:]:
             if base.kind == v.CLASS:
                 found |= self._own_attribute(base._replace(kind=receiver.kind), name, receiver)
-            elif base.kind == v.EXTERNAL and (base.symbol not in _BARE or name[:2] == "__"):
+            elif base.kind == v.EXTERNAL and _may_have(base.symbol, name):
                 found |= self._external(base.symbol, name, receiver)
                 found |= self._of_model(base.symbol, name, receiver)
             if v.informative(frozenset(found)) and not self._is_unknown(frozenset(found)):
@@ -619,6 +620,14 @@ class Classes:
             if "__init__" in summary.scopes[base.scope].bindings:
                 return set()
         return set()
+
+
+def _may_have(symbol: str, name: str) -> bool:
+    """Return whether a class outside the project may have an attribute."""
+    if symbol in _BARE:
+        return name[:2] == "__"
+    known = getattr(builtins, symbol.removeprefix("builtins."), None)
+    return not isinstance(known, type) or hasattr(known, name)
 
 
 def _merged(sequences: list[list[ScopeValue | SymbolValue]]) -> list[ScopeValue | SymbolValue]:

@@ -35,6 +35,16 @@ _CONTAINERS = frozenset(
     "typing.MutableMapping typing.MutableSequence typing.MutableSet".split()
 )
 """The bases of classes whose objects are containers."""
+_MADE_AS = {
+    **dict.fromkeys(
+        ("builtins.dict", "collections.OrderedDict", "collections.UserDict"), "builtins.dict"
+    ),
+    **dict.fromkeys(
+        ("builtins.list", "builtins.set", "collections.UserList", "collections.deque"),
+        "builtins.list",
+    ),
+}
+"""By base, the function that makes of the same arguments what an object holds."""
 _PUTTING = frozenset("__setitem__ append add insert appendleft setdefault".split())
 """Methods of the builtin bases whose last argument becomes an element."""
 _FILLING = ("__init__", "update", "extend")
@@ -81,8 +91,59 @@ class ContainerClasses:
                 found |= self.inference.stored(stores, base.path, value)
                 put = self._put(summary, base.scope, value)
                 found |= v.holding(put) if put else NOTHING
+                found |= self._passed_on(summary, base.scope, value)
                 found |= self._put_from_outside(summary, base.scope)
+        return frozenset(found | self._constructed(value))
+
+    def _constructed(self, value: ScopeValue) -> Values:
+        """Return what calls of a class put into its objects: ``Registry(place=place)``."""
+        made_as, lineage = "", self.inference.classes.ancestry(value.path, value.scope)
+        for base in lineage:
+            if base.kind == v.EXTERNAL:
+                made_as = made_as or _MADE_AS.get(base.symbol, "")
+            elif base.kind == v.CLASS:
+                scope = self.inference.modules.summary(base.path).scopes[base.scope]
+                if not made_as and "__init__" in scope.bindings:
+                    return NOTHING
+        if not made_as:
+            return NOTHING
+        passing = self.inference.results.passing
+        return NOTHING.union(
+            *(
+                passing.result(made_as, call.expression, place) or NOTHING
+                for call, place in self.inference.calling.callers(value.path, value.scope)
+                if call.expression.positional or call.expression.keywords
+            )
+        )
+
+    def _passed_on(self, summary: ModuleSummary, index: int, value: ScopeValue) -> Values:
+        """Return what methods give their base as a whole: ``super().__init__(**given)``."""
+        found: set[v.Value] = set()
+        by_name = self.inference.calling.calls_by_name(summary.filename)
+        for call in (call for name in _FILLING for call in by_name.get(name, ())):
+            if not _is_super(call.expression.callee) or not summary.is_within(call.scope, index):
+                continue
+            place = Place(summary.filename, call.scope, call.path, value)
+            given = [one for name, one in call.expression.keywords if name is None]
+            for one in (*call.expression.positional, *given):
+                if not is_display(one, makers=("dict",)):
+                    inner = one.value if one is not None and one.tag == tags.STAR else one
+                    found |= {
+                        x
+                        for x in self.inference.infer(inner, place)
+                        if x.kind in (v.MAPPING, v.ELEMENTS, v.TUPLE)
+                    }
         return frozenset(found)
+
+    def is_own_dict(self, value: ScopeValue) -> bool:
+        """Return whether the items of an object are its attributes: ``self.__dict__ = self``."""
+        if value.kind != v.OBJECT or not self.is_container(value.path, value.scope):
+            return False
+        summary = self.inference.modules.summary(value.path)
+        return any(
+            (own, "__dict__") in summary.scopes[number].attributes
+            for number, own in self._methods(summary, value.scope)
+        )
 
     def _stores(self, summary: ModuleSummary, index: int) -> Iterator[ValueBinding]:
         """Yield the stores of a class's methods into their own object."""

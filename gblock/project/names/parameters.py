@@ -99,7 +99,7 @@ class Parameters:
             return self._collected([*calls, *own], position)
         if kind == "**":
             own = [(call, place, 0) for call, place, _ in wrapping]
-            named = {one.name for one in scope.parameters}
+            named = {one.name for one in scope.parameters if one.kind[:1] != "*"}
             packed = self._collected_by_name([*calls, *own], named)
             if _is_method(summary, index) and scope.name == "__init__" and not v.declares(packed):
                 packed |= self._constructed(path, scope.parent, None, name)
