@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gblock import output
 from gblock.diagnostics import Diagnostic, Location, Problem, Related, Report, Severity
 from gblock.output import FORMATS, render, report, top
+from gblock.output.causes import causes
 from gblock.output.excerpt import excerpt
 from gblock.output.listing import listing
 from gblock.output.place import place, printable
@@ -323,3 +324,15 @@ def test_a_report_by_path_shows_each_diagnostic_in_its_place():
     assert 1 == merged.count("blocking-call")
     assert "more places; --output-format concise lists them" in merged
     assert "more places" not in apart
+
+
+def test_a_cause_begins_with_the_call_that_most_entries_reach():
+    same = {"context": "request", "cause": "x"}
+    rare = at(1, 1, 1, 5, Severity.WARNING, filename="a.py", entries=1, **same)
+    usual = at(1, 1, 1, 5, Severity.WARNING, filename="b.py", entries=3, **same)
+    worse = at(1, 1, 1, 5, filename="c.py", **same)
+
+    (found,) = causes([rare, usual])
+    assert (usual, (rare,)) == found
+    (found,) = causes([rare, usual, worse])
+    assert worse == found.first

@@ -26,7 +26,8 @@ def causes(diagnostics: Sequence[Diagnostic]) -> list[Cause]:
     """Return the causes of some diagnostics.
 
     Causes are ordered by severity, by the strength of the context, by the number of entries that
-    reach one of their calls, and by file and place; so are the diagnostics of each.
+    reach one of their calls, and by file and place; so are the diagnostics of each, by the number
+    of entries that reach the call itself.
     """
     groups: dict[str, list[Diagnostic]] = {}
     for number, one in enumerate(diagnostics):
@@ -35,12 +36,12 @@ def causes(diagnostics: Sequence[Diagnostic]) -> list[Cause]:
         Cause(first, tuple(rest))
         for first, *rest in (sorted(g, key=_weight) for g in groups.values())
     ]
-    return sorted(found, key=lambda c: (*_weight(c.first)[:2], -_entries(c), _weight(c.first)[2:]))
+    return sorted(found, key=lambda c: (*_weight(c.first)[:2], -_entries(c), _weight(c.first)[3:]))
 
 
-def _weight(one: Diagnostic) -> tuple[int, int, str, tuple[int, int]]:
+def _weight(one: Diagnostic) -> tuple[int, int, int, str, tuple[int, int]]:
     context = CONTEXTS.index(one.context) if one.context in CONTEXTS else 0
-    return -one.severity, context, one.filename, one.location
+    return -one.severity, context, -one.entries, one.filename, one.location
 
 
 def _entries(cause: Cause) -> int:
