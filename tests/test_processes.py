@@ -1989,7 +1989,7 @@ _PATCHING = "from gevent import monkey; monkey.patch_all()\n"
         ("celery -A api status", _PATCHING, "no"),
         ("celery -A api control shutdown", _PATCHING, "no"),
         ("celery -A api purge -f", _PATCHING, "no"),
-        ("celery -A api worker", _PATCHING, "yes"),
+        ("celery -A api worker -P threads", _PATCHING, "yes"),
         ("python manage.py migrate", _SOCKETS, "no"),
         ("python manage.py migrate", _SPAWNING, "yes"),
     ],

@@ -132,7 +132,7 @@ def test_a_string_that_names_another_program_is_data(project, line, gevent):
             "planner/engines.py": "class Engine: pass\n",
             "ledger/__init__.py": "",
             "ledger/tasks.py": f"import celery\napp = celery.Celery('x')\n{line}\n",
-            "Procfile": "worker: celery -A ledger.tasks worker\n",
+            "Procfile": "worker: celery -A ledger.tasks worker -P threads\n",
         }
     )
     assert {"celery ledger.tasks": ("celery", gevent)} == {

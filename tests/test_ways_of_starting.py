@@ -856,3 +856,28 @@ def test_python_imports_a_module_that_patches_before_a_program(tmp_path, name):
 def test_a_script_that_starts_nothing_on_gevent_has_no_such_process(tmp_path, script):
     found = processes(tmp_path, {**APPLICATION, "start.sh": f"#!/bin/bash\n{script}"})
     assert "yes" not in [one.runs_on_gevent for one in found]
+
+
+@pytest.mark.parametrize(
+    ("command", "more", "gevent"),
+    [
+        ("celery -A jobs worker", "", "no"),
+        ("celery -A jobs worker -P solo", "", "no"),
+        ("celery -A jobs worker -P threads", "", "yes"),
+        ("celery -A jobs worker -P gevent", "", "yes"),
+        ("celery -A jobs worker", "import gevent\ndef go(): gevent.spawn(print)\n", "yes"),
+        ("celery -A jobs worker", "app.conf.worker_pool = 'gevent'\n", "yes"),
+        ("celery -A jobs beat", "", "no"),
+        ("rq worker mails", "", "no"),
+    ],
+)
+def test_a_worker_that_runs_one_task_at_a_time_waits_for_no_hub(tmp_path, command, more, gevent):
+    files = {
+        "Procfile": f"web: gunicorn -k gevent web:app\nworker: {command}\n",
+        "web.py": "from gevent import monkey\nmonkey.patch_all()\n"
+        "from flask import Flask\napp = Flask(__name__)\n",
+        "jobs.py": "from web import app as web\nfrom celery import Celery\n"
+        f"app = Celery('x')\n{more}",
+    }
+    (worker,) = (one for one in processes(tmp_path, files) if one.kind not in ("gunicorn", "tests"))
+    assert gevent == worker.runs_on_gevent

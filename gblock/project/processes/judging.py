@@ -35,6 +35,12 @@ _SERVES = re.compile(rb"^\w[^#\n]*\.serve_forever\(", re.MULTILINE)
 """A statement of a module that serves, outside of its functions and its main guard."""
 
 
+_IN_TURN = frozenset(("celery beat", "rq"))
+"""The kinds of processes that run one task at a time."""
+_PLAIN_POOLS = frozenset(("prefork", "processes", "solo"))
+"""Pools of Celery whose processes run one task at a time each."""
+
+
 class Judgement(NamedTuple):
     """The answer to whether a process runs on gevent, and why."""
 
@@ -132,7 +138,26 @@ class Judging:
         where = f"{patches[0].text} in {self._place(patches[0].path, patches[0].row)}"
         if server.kind == "gunicorn" and server.gevent == NO:
             return self._by_patches_of_worker(server, patches, where)
+        if server.kind in _IN_TURN or (server.kind == "celery" and server.pool in _PLAIN_POOLS):
+            return self._by_patches_of_tasks(server, where)
         return Judgement(YES, where)
+
+    def _by_patches_of_tasks(self, server: Server, where: str) -> Judgement | None:
+        """Return the judgement on a worker that runs one task at a time, and whose code patches.
+
+        No other task waits for the hub, so that only greenlets that the code itself starts matter.
+        None leaves it to the settings, which may choose another pool.
+
+        Args:
+            server: The server.
+            where: The first of the patches and its place.
+        """
+        reached = self._loading.of(server)
+        if server.kind == "celery" and any(self._mentions.of(path).pool for path in reached):
+            return None
+        if self._mentions.may_start_others(reached):
+            return Judgement(YES, f"{where}, but {server.why}", in_turn=True)
+        return Judgement(NO, server.why)
 
     def _by_patches_of_worker(self, server: Server, patches: list[Patch], where: str) -> Judgement:
         """Return the judgement on gunicorn without gevent whose code patches.
