@@ -100,14 +100,19 @@ class Running:
         """
         processes = self.processes
         if way.context == OTHER:
-            return processes is None or not any(
-                process.gathers for process in processes.on_gevent(way.steps[0].path)
-            )
+            return not self.gathers(way)
         return (
             way.context == COMMAND
             and processes is not None
             and processes.has_gevent
             and processes.only_without_gevent(way.steps[0].path)
+        )
+
+    def gathers(self, way: Way) -> bool:
+        """Return whether a program that starts greenlets and waits for them may run a path."""
+        processes = self.processes
+        return processes is not None and any(
+            process.gathers for process in processes.on_gevent(way.steps[0].path)
         )
 
     def _is_of_tests(self, path: str) -> bool:

@@ -625,6 +625,18 @@ class _Rows:
         self._place = 0
         self._row = 1
 
+    @cached_property
+    def _begun(self) -> frozenset[bytes]:
+        """The functions that the main guard calls in statements of its own: ``main()``."""
+        found: set[bytes] = set()
+        guarded = False
+        for line in self.data.splitlines() if b"__main__" in self.data else ():
+            if line[:1] not in b" \t#":
+                guarded = MAIN_GUARD.match(line) is not None
+            elif guarded and (match := _CALL.match(line)) is not None:
+                found.add(match[1])
+        return frozenset(found)
+
     def of(self, place: int) -> int:
         """Return the row of a place; fast if the places ascend."""
         if place < self._place:
@@ -638,9 +650,10 @@ class _Rows:
 
         Returns:
             `_LATER` in a function, a class or below ``TYPE_CHECKING``; `_MAIN` below the main
-            guard; `_NOW` at module level, inside an ``if``, a ``try`` and the like included.
+            guard, and in a function that it calls, outside of branches; `_NOW` at module level,
+            inside an ``if``, a ``try`` and the like included.
         """
-        end = start
+        end, in_branch = start, False
         while indentation and end > 0:
             begin = self.data.rfind(b"\n", 0, end - 1) + 1
             line = self.data[begin:end]
@@ -649,7 +662,11 @@ class _Rows:
             depth = len(line) - len(stripped)
             if stripped.strip() and depth < indentation and not stripped.startswith(b"#"):
                 if not stripped.startswith(_BLOCKS):
+                    name = _FUNCTION.match(stripped)
+                    if name is not None and not depth and not in_branch and name[1] in self._begun:
+                        return _MAIN
                     return _LATER if stripped.startswith((b"def ", b"async ", b"class ")) else _NOW
+                in_branch = in_branch or not stripped.startswith(_ALWAYS_RUN)
                 if _FOR_TYPES.match(stripped):
                     return _LATER
                 if not depth and MAIN_GUARD.match(stripped):
@@ -659,4 +676,9 @@ class _Rows:
 
 
 _NOW, _LATER, _MAIN = "now", "later", "main"
+_ALWAYS_RUN = (b"try", b"finally", b"with")
+"""Statements whose blocks run whatever holds."""
+_FUNCTION = re.compile(rb"def[ \t]+(\w+)[ \t]*\(")
+_CALL = re.compile(rb"[ \t]+(?:(?:raise[ \t]+)?\w*(?:\.?exit|SystemExit)\()?(\w+)\(")
+"""A statement that calls a function, perhaps for the program's exit status."""
 _FOR_TYPES = re.compile(rb"if\s+(?:typing\.)?TYPE_CHECKING\b")
