@@ -112,6 +112,17 @@ class Ways:
                 found.append((owner, step, given))
             else:
                 found.append(("", f"{{1}} = {name}(*args)", given))
+        for name, variants in known.variants.items():
+            for one in variants:
+                if (
+                    one.keyword
+                    and one.values
+                    and one.returns
+                    and not self.is_class(name.rpartition(".")[0])
+                ):
+                    found.append(
+                        ("", f"{{1}} = {name}({one.keyword}={one.values[0]!r})", one.returns)
+                    )
         for name, value in known.attributes.items():
             owner, _, last = name.rpartition(".")
             last = "a_column" if last == "*" else last
@@ -142,7 +153,7 @@ class Ways:
 
         for source, step, given in self.edges:  # a factory before a constructor
             if not source:
-                name = step.partition("= ")[2].removesuffix("(*args)")
+                name = step.partition("= ")[2].partition("(")[0]
                 if self.is_public(name):
                     learn(given, Way(self.module(name), (step,)))
         for cls in sorted(self.known.classes):
@@ -232,7 +243,7 @@ class Ways:
             if given not in self.methods or (source and source not in self.to):
                 continue
             blocker, name = self.methods[given]
-            name_of_step = step.partition("= ")[2].removesuffix("(*args)")
+            name_of_step = step.partition("= ")[2].partition("(")[0]
             way = self.to[source] if source else Way(self.module(name_of_step), ())
             yield blocker, f"{source} {step}", self.code(way.then(step), self.use(name))
 
