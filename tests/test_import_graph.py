@@ -89,6 +89,30 @@ def test_only_what_an_import_does_by_itself_can_be_followed(graph):
 
 
 @pytest.mark.parametrize(
+    ("body", "call", "is_run"),
+    [
+        ("    import a\n", "main()", True),
+        ("    import a\n", "sys.exit(main())", True),
+        ("    import a\n", "raise SystemExit(main())", True),
+        ("    try:\n        import a\n    except ValueError: ...\n", "main()", True),
+        ("    with lock:\n        import a\n", "main()", True),
+        ("    if sys.argv[1:]:\n        import a\n", "main()", False),
+        ("    for _ in sys.argv:\n        import a\n", "main()", False),
+        ("    import a\n", "other()", False),
+        ("    import a\n", "sys.main()", False),
+        ("    def inner():\n        import a\n", "main()", False),
+    ],
+)
+def test_the_function_that_a_main_guard_calls_runs_its_imports(graph, body, call, is_run):
+    files = {
+        "main.py": f"import sys\ndef main():\n{body}if __name__ == '__main__':\n    {call}\n",
+        "a.py": "",
+    }
+    assert ["a.py"] * is_run == reached(graph(files), "main.py", eager=True, main=None)
+    assert [] == reached(graph(files), "main.py", eager=True)
+
+
+@pytest.mark.parametrize(
     "line",
     [
         'importlib.import_module("plugins." + name)',

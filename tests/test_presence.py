@@ -228,6 +228,27 @@ def test_a_library_whose_server_has_a_thread_of_its_own_gets_one_line(run):
     assert (1, ["model.py"]) == run({}, "--assume-gevent")[:2]
 
 
+WORK = (
+    "import os, time, gevent\n"
+    "def push(place):\n    time.sleep(5)\n"
+    "def run():\n    gevent.joinall([gevent.spawn(push, 1), gevent.spawn(push, 2)])\n"
+)
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        "from push import run\nif __name__ == '__main__':\n    run()\n",
+        "import gevent\nfrom push import run\nrun()\n",
+        "def main():\n    from push import run\n    run()\n"
+        "if __name__ == '__main__':\n    main()\n",
+    ],
+)
+def test_the_greenlets_of_a_program_wait_for_one_another(run, main):
+    files = {"Procfile": "worker: python main.py\n", "main.py": main, "push.py": WORK}
+    assert (1, ["main.py", "push.py"]) == run(files)[:2]
+
+
 APART = (
     "import threading, gevent\n"
     "class Client:\n"
