@@ -110,6 +110,7 @@ def test_the_function_that_a_main_guard_calls_runs_its_imports(graph, body, call
     }
     assert ["a.py"] * is_run == reached(graph(files), "main.py", eager=True, main=None)
     assert [] == reached(graph(files), "main.py", eager=True)
+    assert ["a.py"] == reached(graph(files), "main.py")  # a console script calls it
 
 
 @pytest.mark.parametrize(

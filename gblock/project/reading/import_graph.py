@@ -117,7 +117,8 @@ class Edge(NamedTuple):
     """True if importing the module is not enough to run it."""
     main: bool = False
     """True if it runs only in the module that is started: it is below
-    ``if __name__ == "__main__"``."""
+    ``if __name__ == "__main__"``. If it is `later`, too, it is in a function that is called there:
+    the started module runs it at once, and another one may call the function."""
     depth: int | None = None
     """The number of packages in which the name is looked up: they run before it. None, if unknown,
     means all packages around the file."""
@@ -233,9 +234,7 @@ class ImportGraph:
         if found is None:
             steps: set[str] = set()
             for one in self.imports(path):
-                if not self.modules.is_module(one.target) or (
-                    not how.is_main if one.main else how.eager and one.later
-                ):
+                if not self.modules.is_module(one.target) or not _is_run(one, how):
                     continue
                 if (one.is_data and not how.data) or (one.of_handler and not how.handler):
                     continue
@@ -334,7 +333,8 @@ class ImportGraph:
             if targets:
                 place = match.start(2) if match[2] is not None else match.start(4)
                 when = rows.when(match.start(1), len(match[1])) if match[1] else _NOW
-                row, later, main = rows.of(place), when == _LATER, when == _MAIN
+                row, later = rows.of(place), when in (_LATER, _BEGUN)
+                main = when in (_MAIN, _BEGUN)
                 found += [Edge(one, row, later, main, depth) for one, depth in targets]
         imports_by_name = _has(data, _LOADING)
         for target, place in self._strings(data, path):
@@ -610,6 +610,13 @@ def _modules_alone(data: bytes) -> list[tuple[str, int]]:
     ]
 
 
+def _is_run(edge: Edge, how: _Following) -> bool:
+    """Return whether a file runs one of its imports, as far as these are followed."""
+    if edge.main and not edge.later:
+        return how.is_main
+    return not (how.eager and edge.later) or (edge.main and how.is_main)
+
+
 def _in_comment(data: bytes, place: int) -> bool:
     """Return whether a place lies in a comment, judged by its line alone."""
     before = data[data.rfind(b"\n", 0, place) + 1 : place]
@@ -650,8 +657,8 @@ class _Rows:
 
         Returns:
             `_LATER` in a function, a class or below ``TYPE_CHECKING``; `_MAIN` below the main
-            guard, and in a function that it calls, outside of branches; `_NOW` at module level,
-            inside an ``if``, a ``try`` and the like included.
+            guard; `_BEGUN` in a function that it calls, outside of branches; `_NOW` at module
+            level, inside an ``if``, a ``try`` and the like included.
         """
         end, in_branch = start, False
         while indentation and end > 0:
@@ -664,7 +671,7 @@ class _Rows:
                 if not stripped.startswith(_BLOCKS):
                     name = _FUNCTION.match(stripped)
                     if name is not None and not depth and not in_branch and name[1] in self._begun:
-                        return _MAIN
+                        return _BEGUN
                     return _LATER if stripped.startswith((b"def ", b"async ", b"class ")) else _NOW
                 in_branch = in_branch or not stripped.startswith(_ALWAYS_RUN)
                 if _FOR_TYPES.match(stripped):
@@ -675,7 +682,7 @@ class _Rows:
         return _NOW
 
 
-_NOW, _LATER, _MAIN = "now", "later", "main"
+_NOW, _LATER, _MAIN, _BEGUN = "now", "later", "main", "begun"
 _ALWAYS_RUN = (b"try", b"finally", b"with")
 """Statements whose blocks run whatever holds."""
 _FUNCTION = re.compile(rb"def[ \t]+(\w+)[ \t]*\(")
