@@ -157,7 +157,7 @@ class Contexts:
         ways = self.of(way.begun).ways if way.begun is not None else ()
         starting = [one for one in ways if one.begun != way.begun]
         return not starting or any(
-            one.steps[0].path in files and (one.context not in IDLE or self.running.gathers(one))
+            one.steps[0].path in files and (one.context not in IDLE or self.running.is_work(one))
             for one in starting
         )
 

@@ -110,10 +110,16 @@ class Running:
 
     def gathers(self, way: Way) -> bool:
         """Return whether a program that starts greenlets and waits for them may run a path."""
-        processes = self.processes
-        return processes is not None and any(
-            process.gathers for process in processes.on_gevent(way.steps[0].path)
-        )
+        return any(process.gathers for process in self._may_begin(way))
+
+    def is_work(self, way: Way) -> bool:
+        """Return whether a path begins where a program begins that waits for its own greenlets."""
+        head = way.steps[0].path
+        return any(one.gathers and head in one.entries for one in self._may_begin(way))
+
+    def _may_begin(self, way: Way) -> list[Process]:
+        """Return the processes on gevent that can run the file in which a path begins."""
+        return self.processes.on_gevent(way.steps[0].path) if self.processes is not None else []
 
     def _is_of_tests(self, path: str) -> bool:
         """Return whether tests import a file, and no process of the service is known to run it."""
