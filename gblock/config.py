@@ -190,7 +190,6 @@ def _decoded(content: bytes, filename: str) -> str:
 
 
 def _parsed(text: str, filename: str) -> Mapping[str, Any]:
-
     import tomli
 
     try:

@@ -785,6 +785,17 @@ if __name__ == "__main__":
     assert {"without psycogreen.gevent.patch_psycopg"} == {one.cause for one in found}
 
 
+OF_DJANGO = {
+    "Procfile": "web: gunicorn -k gevent shop.wsgi:application\n",
+    "shop/__init__.py": "",
+    "shop/wsgi.py": "import os\n"
+    "from django.core.wsgi import get_wsgi_application\n"
+    'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")\n'
+    "application = get_wsgi_application()\n",
+}
+"""A service of Django without its settings."""
+
+
 @pytest.mark.parametrize(
     ("key", "count"),
     [
@@ -799,12 +810,7 @@ if __name__ == "__main__":
 def test_settings_may_be_one_of_several(tree, key, count):
     root = tree(
         {
-            "Procfile": "web: gunicorn -k gevent shop.wsgi:application\n",
-            "shop/__init__.py": "",
-            "shop/wsgi.py": "import os\n"
-            "from django.core.wsgi import get_wsgi_application\n"
-            'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")\n'
-            "application = get_wsgi_application()\n",
+            **OF_DJANGO,
             "shop/settings.py": "import os\n"
             'KIND = "mysql"\n'
             'MYSQL = {"ENGINE": "django.db.backends.mysql"}\n'
@@ -1345,16 +1351,11 @@ LISTS = {
 def test_a_list_of_classes_chooses_the_drivers_of_each(tree, settings, count):
     root = tree(
         {
-            "Procfile": "web: gunicorn -k gevent shop.wsgi:application\n",
-            "shop/__init__.py": "",
+            **OF_DJANGO,
             "shop/auth.py": "from django_auth_ldap.backend import LDAPBackend\n"
             "class Plain: ...\n"
             "class OfGroups(LDAPBackend): ...\n"
             "class Both(Plain, OfGroups): ...\n",
-            "shop/wsgi.py": "import os\n"
-            "from django.core.wsgi import get_wsgi_application\n"
-            'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")\n'
-            "application = get_wsgi_application()\n",
             "shop/settings.py": settings,
         }
     )

@@ -28,7 +28,7 @@ class Head(Table, frozen=True, rename={"measured_on": "measured-on", "never_wait
     """Top-level packages that wait for nothing: no process needs monkey patching for them."""
 
 
-HEAD = frozenset(("measured-on", "never-wait"))
+HEAD = frozenset(field.encode_name for field in msgspec.structs.fields(Head))
 """The keys before the first block."""
 
 

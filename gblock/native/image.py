@@ -164,12 +164,20 @@ class Image:
         return self.data[offset:end].decode("latin-1") if end >= 0 else ""
 
     def _rows(self, section: _Section, form: str) -> list[tuple[int, ...]]:
-        size = struct.calcsize(form)
+        return list(struct.iter_unpack(form, self._whole_rows(section, struct.calcsize(form))))
+
+    def _words(self, section: _Section, size: int) -> tuple[int, ...]:
+        """Return the 64-bit numbers of a section whose rows have a size in bytes."""
+        blob = self._whole_rows(section, size)
+        return struct.unpack(f"<{len(blob) // 8}Q", blob)
+
+    def _whole_rows(self, section: _Section, size: int) -> bytes:
+        """Return the bytes of the rows of a section that the file has as a whole."""
         self._left -= section.size // size
         if self._left < 0:  # sections may overlap: their sum is limited
             raise NotReadError(f"too large: {section.name}")
         blob = self.data[section.offset : section.offset + section.size // size * size]
-        return list(struct.iter_unpack(form, blob[: len(blob) // size * size]))
+        return blob[: len(blob) // size * size]
 
     def _read_dynamic(self, sections: list[_Section]) -> None:
         self.needed: list[str] = []
@@ -185,16 +193,6 @@ class Image:
                     self.needed.append(self._name(base + value))
                 elif tag in (_DT_RPATH, _DT_RUNPATH):
                     self.run_paths += self._name(base + value).split(":")
-
-    def _words(self, section: _Section, size: int) -> tuple[int, ...]:
-        """Return the 64-bit numbers of a section whose rows have a size in bytes."""
-        count = section.size // size
-        self._left -= count
-        if self._left < 0:  # sections may overlap: their sum is limited
-            raise NotReadError(f"too large: {section.name}")
-        blob = self.data[section.offset : section.offset + count * size]
-        count = len(blob) // size * (size // 8)
-        return struct.unpack_from(f"<{count}Q", blob)
 
     def _read_symbols(self, sections: list[_Section]) -> None:
         self._dynamic: list[tuple[str, int]] = []

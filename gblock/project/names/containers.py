@@ -119,9 +119,8 @@ class ContainerClasses:
     def _passed_on(self, summary: ModuleSummary, index: int, value: ScopeValue) -> Values:
         """Return what methods give their base as a whole: ``super().__init__(**given)``."""
         found: set[v.Value] = set()
-        by_name = self.inference.calling.calls_by_name(summary.filename)
-        for call in (call for name in _FILLING for call in by_name.get(name, ())):
-            if not _is_super(call.expression.callee) or not summary.is_within(call.scope, index):
+        for call in self._filling(summary):
+            if not summary.is_within(call.scope, index):
                 continue
             place = Place(summary.filename, call.scope, call.path, value)
             given = [one for name, one in call.expression.keywords if name is None]
@@ -184,12 +183,17 @@ class ContainerClasses:
             ]
             found += [
                 (call, given)
-                for name in _FILLING
-                for call in by_name.get(name, ())
-                if _is_super(call.expression.callee)
+                for call in self._filling(summary)
                 for given in _filled(call.expression)
             ]
         return found
+
+    def _filling(self, summary: ModuleSummary) -> Iterator[Call]:
+        """Yield a module's calls that fill a base as a whole: ``super().__init__(…)``."""
+        by_name = self.inference.calling.calls_by_name(summary.filename)
+        for call in (call for name in _FILLING for call in by_name.get(name, ())):
+            if _is_super(call.expression.callee):
+                yield call
 
     def _put_from_outside(self, summary: ModuleSummary, index: int) -> Values:
         """Return what other code stores under the variables of modules that hold an object."""

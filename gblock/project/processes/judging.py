@@ -152,10 +152,16 @@ class Judging:
             server: The server.
             where: The first of the patches and its place.
         """
-        reached = self._loading.of(server)
-        if server.kind == "celery" and any(self._mentions.of(path).pool for path in reached):
+        if server.kind == "celery" and self._sets_pool(server):
             return None
-        if self._mentions.may_start_others(reached):
+        return self._in_turn(server, where)
+
+    def _in_turn(self, server: Server, where: str) -> Judgement:
+        """Return the judgement on a process that patches and runs one request or task at a time.
+
+        Only greenlets that its code starts beside it matter.
+        """
+        if self._mentions.may_start_others(self._loading.of(server)):
             return Judgement(YES, f"{where}, but {server.why}", in_turn=True)
         return Judgement(NO, server.why)
 
@@ -178,9 +184,7 @@ class Judging:
         if serving:  # gunicorn never handles a request: the import does not end
             place = os.path.basename(serving[0])
             return Judgement(YES, f"{where}, and {place} serves when it is imported")
-        if self._mentions.may_start_others(self._loading.of(server)):
-            return Judgement(YES, f"{where}, but {server.why}", in_turn=True)
-        return Judgement(NO, server.why)
+        return self._in_turn(server, where)
 
     def _by_library(self, server: Server) -> Judgement | None:
         """Return the judgement on a process that imports a library which patches everything."""
@@ -197,7 +201,7 @@ class Judging:
             return None
         reached = self._loading.of(server)
         if server.kind == "celery":
-            if any(self._mentions.of(path).pool for path in reached):
+            if self._sets_pool(server):
                 return Judgement(YES, "the settings say pool gevent", pool="gevent")
             return Judgement(NO, server.why)
         for path in sorted(reached):
@@ -208,6 +212,10 @@ class Judging:
                     why = f"starts gunicorn with worker class {worker.name} in {where}"
                     return Judgement(YES, why, by_gunicorn=True)
         return None
+
+    def _sets_pool(self, server: Server) -> bool:
+        """Return whether the code of Celery's workers sets a pool on gevent."""
+        return any(self._mentions.of(path).pool for path in self._loading.of(server))
 
     # -- by imports
 

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from gblock.catalog.drivers import Choice, Chooser, Driver
@@ -393,11 +394,9 @@ class Drivers:
         bare = next((word[len(p) :] for p in prefixes if word.startswith(p)), word)
         if not word or (prefixes and bare == word):
             return None
-        named = [bare.lower()]
-        if read.form.startswith("name") and "." in word:
-            named += [one.lower() for one in self._inherited(word, text.path)]
-        for name in named:
-            for driver, choice in self._by_name.get((read.chooser.language, name), ()):
+        is_class = read.form.startswith("name") and "." in word
+        for name in chain((bare,), self._inherited(word, text.path) if is_class else ()):
+            for driver, choice in self._by_name.get((read.chooser.language, name.lower()), ()):
                 harmless = driver.harmless
                 if harmless is None or not re.fullmatch(harmless, text.start):
                     return driver, choice, word
