@@ -158,6 +158,25 @@ LENGTHS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("start", "severity"),
+    [
+        ("@app.get('/')\ndef place(xs):\n    {}\n", "note"),
+        ("def place(xs):\n    {}\ngevent.spawn(place, range(2))\n", "warning"),
+    ],
+)
+def test_a_loop_is_short_in_a_handler_and_may_be_long_in_a_script(tmp_path, start, severity):
+    head = "import gevent, uuid\nfrom flask import Flask\napp = Flask('shop')\n"
+    (tmp_path / "shop.py").write_text(head + start.format("for x in xs: uuid.uuid4()"))
+    config = Config(root=str(tmp_path), filename=str(tmp_path / "gblock.toml"))
+    (found,) = (
+        one
+        for one in check([str(tmp_path)], config, min_severity="note").diagnostics
+        if one.code == "uuid-heavy-path"
+    )
+    assert severity == found.severity.name.lower()
+
+
 @pytest.mark.parametrize("call", ["uuid.uuid4()", "notify.delay(1)"])
 @pytest.mark.parametrize(("loop", "severity"), LENGTHS)
 def test_a_loop_of_unknown_length_is_a_note_in_a_service(tmp_path, loop, severity, call):

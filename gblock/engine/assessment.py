@@ -17,6 +17,7 @@ from gblock.project.calls.ways import (
     NATIVE,
     NOTED,
     PROVEN,
+    REQUEST,
     STARTUP,
     UNKNOWN,
     Way,
@@ -163,7 +164,7 @@ class Assessment:
             reached.context in NOTED
             or self._is_unused(reached)
             or (candidate.computes and not reached.is_proven)
-            or (candidate.is_open and self._is_project and (self._is_started or reached.is_proven))
+            or (candidate.is_open and self._is_project and self._is_short(reached))
             or self._is_computing(diagnostic, reached)
             or self._is_apart(diagnostic, candidate.place.path, reached)
         ):
@@ -283,6 +284,13 @@ class Assessment:
     def _is_large(self) -> bool:
         """True if a function without known callers is hardly one that was written just now."""
         return len(self._modules.serving) >= _LARGE
+
+    def _is_short(self, reached: Reached) -> bool:
+        """Return whether a loop of unknown length is likely to be short: a handler's, a service's.
+
+        A script whose start is not known may well be a job over all that there is.
+        """
+        return self._is_started or reached.context == REQUEST
 
     @cached_property
     def _is_started(self) -> bool:
