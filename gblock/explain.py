@@ -208,6 +208,9 @@ def _facts(blocker: Blocker) -> list[str]:
     for condition in blocker.only:
         which = _argument(condition.position, condition.keyword)
         facts.append(f"It is reported only where {which} {_matching(condition)}.")
+    for argument in blocker.uploaded:
+        which = _argument(argument.position, argument.keyword)
+        facts.append(f"It is reported unasked where {which} may be a file that a client sends.")
     if blocker.patched_by:
         facts.append(f"Cooperative where gevent has patched {' and '.join(blocker.patched_by)}.")
     if blocker.captured:

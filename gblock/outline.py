@@ -74,9 +74,9 @@ class Chunk:
         return _strings(self._value(b"\ncommands", b"]")) if self.kind == "worker" else []
 
     @cached_property
-    def opt_in(self) -> bool:
-        """True if a blocker is off unless selected."""
-        return "opt-in" in self._value(b"\nlevel", b"\n")
+    def is_off(self) -> bool:
+        """True if a blocker is off unless selected, whatever its calls are given."""
+        return "opt-in" in self._value(b"\nlevel", b"\n") and b"\nuploaded = " not in self._block
 
     @cached_property
     def passes_on(self) -> bool:
@@ -220,7 +220,7 @@ class Outline:
 
     @cached_property
     def _on_by_default(self) -> tuple[tuple[Chunk, ...], tuple[Chunk, ...]]:
-        blockers = [chunk for chunk in self.by_kind.get("blocker", ()) if not chunk.opt_in]
+        blockers = [chunk for chunk in self.by_kind.get("blocker", ()) if not chunk.is_off]
         patched = tuple(chunk for chunk in blockers if not chunk.unpatched)
         return patched, tuple(chunk for chunk in blockers if chunk.unpatched)
 

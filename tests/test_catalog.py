@@ -177,8 +177,10 @@ def test_classes_of_the_standard_library_are_known_by_their_constructors():
 
 def test_the_outline_and_the_catalog_read_the_same_symbols():
     chunks = outline.read().chunks
-    outlined = {c.id: (set(c.symbols), c.opt_in) for c in chunks if c.kind == "blocker"}
-    parsed = {b.id: (set(b.symbols), b.level == "opt-in") for b in BUILT_IN.blockers}
+    outlined = {c.id: (set(c.symbols), c.is_off) for c in chunks if c.kind == "blocker"}
+    parsed = {
+        b.id: (set(b.symbols), b.level == "opt-in" and not b.uploaded) for b in BUILT_IN.blockers
+    }
 
     assert parsed == outlined
 

@@ -160,7 +160,7 @@ def test_the_built_in_catalog_says_the_same_when_it_is_read_as_ones_own():
     mine, built_in = own(outline.BUILT_IN), outline.read()
     by_kind = sorted(built_in.chunks, key=lambda chunk: chunk.kind)
     assert len(by_kind) == len(mine.chunks)
-    told = ("id", "symbol", "opt_in", "unpatched", "captured", "symbols", "remedies")
+    told = ("id", "symbol", "is_off", "unpatched", "captured", "symbols", "remedies")
     told += ("distribution", "aliases", "kind")
     for ours, theirs in zip(sorted(mine.chunks, key=lambda c: c.kind), by_kind, strict=True):
         assert [getattr(ours, name) for name in told] == [getattr(theirs, name) for name in told]

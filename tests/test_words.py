@@ -65,7 +65,7 @@ def test_each_call_of_the_catalog_is_told_by_its_words(unpatched):
     asked = TOLD.unpatched if unpatched else TOLD.on
     seen = 0
     for chunk in outlines.named:
-        if chunk.kind != "blocker" or chunk.opt_in or chunk.unpatched != unpatched:
+        if chunk.kind != "blocker" or chunk.is_off or chunk.unpatched != unpatched:
             continue
         for symbol in chunk.symbols:
             root, *owners, name = symbol.split(".")

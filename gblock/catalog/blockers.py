@@ -156,6 +156,9 @@ class Blocker(Table, frozen=True):
     unless: tuple[Condition, ...] = ()
     only: tuple[Condition, ...] = ()
     """Arguments of which a call must have one for sure: the others do not wait, or seldom."""
+    uploaded: tuple[CallArgument, ...] = ()
+    """Of an opt-in blocker, the arguments that a file may be: a call is reported by default, too,
+    if one of them may be a file that a client sends."""
     brief: tuple[Condition, ...] = ()
     """Arguments with one of which a call is brief, such as a command that lists a directory."""
     cooperative_after: tuple[str, ...] = ()

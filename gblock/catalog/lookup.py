@@ -744,9 +744,20 @@ class Catalog:
         self,
         kept: Callable[[Blocker], bool],
         looked_for: Callable[[Driver], bool] | None = None,
+        always: Callable[[Blocker], bool] = lambda _: False,
     ) -> Catalog:
-        """Return a copy of the catalog with fewer blockers and drivers."""
-        on = tuple(blocker for blocker in self.blockers if kept(blocker))
+        """Return a copy of the catalog with fewer blockers and drivers.
+
+        Args:
+            kept: Whether a blocker stays.
+            looked_for: Whether a driver stays; by default as before.
+            always: Whether a blocker of uploads is looked for whatever its calls are given.
+        """
+        on = tuple(
+            msgspec.structs.replace(one, uploaded=()) if one.uploaded and always(one) else one
+            for one in self.blockers
+            if kept(one)
+        )
         off = tuple(blocker for blocker in self.blockers if not kept(blocker))
         return Catalog(
             on,

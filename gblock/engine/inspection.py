@@ -98,13 +98,20 @@ class Inspection:
         kept = {chunk.id for chunk in wanted.vocabulary.blockers}
         self._loaded = roots
         loaded = catalog.parse_all(wanted.outlines, roots)
+        always: set[str] = set()
         if not self.selection.is_plain:
             by_kind = {kind: rule for rule in rules.load_all() for kind in rule.kinds}
             kept = {b.id for b in loaded.blockers if self.selection.reports(b, by_kind[b.kind])}
+            always = {
+                b.id
+                for b in loaded.blockers
+                if b.uploaded and self.selection.asks_for(b, by_kind[b.kind])
+            }
         assumed = request.config.assume_cooperative
         known = loaded.only(
             lambda blocker: blocker.id in kept,
             lambda driver: self._looks_for(driver, assumed),
+            lambda blocker: blocker.id in always,
         )
         inference = Inference(self.modules, known)
         self._cooperation = Cooperation(

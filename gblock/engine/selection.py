@@ -76,12 +76,12 @@ class Selection:
     def may_report(self, chunk: Chunk) -> bool:
         """Return whether a blocker may be on, judged from its text."""
         if self.is_plain:
-            return not chunk.opt_in
+            return not chunk.is_off
         if chunk.id in self.ignore:
             return False
         if chunk.id in self.select or "all" in self.select or self.select & frozenset(NAMES):
             return True
-        return "default" in self.select and not chunk.opt_in
+        return "default" in self.select and not chunk.is_off
 
     def reports(self, blocker: Blocker, rule: type[Rule] | None) -> bool:
         """Return whether a blocker is on.
@@ -105,7 +105,12 @@ class Selection:
             return False
         if self.select & {entry.id, rule, "all"}:
             return True
-        return "default" in self.select and entry.level != "opt-in"
+        is_off = entry.level == "opt-in" and not getattr(entry, "uploaded", ())
+        return "default" in self.select and not is_off
+
+    def asks_for(self, blocker: Blocker, rule: type[Rule] | None) -> bool:
+        """Return whether a blocker, its rule or all of them are selected by name."""
+        return bool(self.select & {blocker.id, rule.name if rule is not None else "", "all"})
 
     def runs_named(self, name: str) -> bool:
         """Return whether a rule about processes checks files; all of these are on by default."""

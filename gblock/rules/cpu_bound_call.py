@@ -14,6 +14,8 @@ class CpuBoundCall(BlockerRule):
     Reports password hashing, key derivation and key generation: calls that are slow on purpose,
     whatever their arguments. Calls whose time depends on the size of the input (JSON, pickling,
     compression, images, numeric work) are off unless selected: a static rule cannot know the size.
+    Of these, the calls that parse or unpack a file which a client sends are reported: such a file
+    may have megabytes.
 
     ## Why it blocks the hub
 
@@ -48,6 +50,12 @@ class CpuBoundCall(BlockerRule):
             def check(password, hashed):
                 return gevent.get_hub().threadpool.apply(bcrypt.checkpw, (password, hashed))
             """,
+        "a file of the service itself is parsed": """
+            import pandas
+
+            def load():
+                return pandas.read_csv("rates.csv")
+            """,
         "what depends on the size is off": """
             import json
 
@@ -62,6 +70,17 @@ class CpuBoundCall(BlockerRule):
             def register(password):
                 return bcrypt.hashpw(password, bcrypt.gensalt())  # expect: cpu-bound-call
             """,
+        "a file that a client sends is parsed": """
+            import pandas
+            from flask import Flask, request
+
+            app = Flask(__name__)
+
+            @app.route("/orders", methods=["POST"])
+            def load():
+                orders = pandas.read_csv(request.files["orders"])  # expect: cpu-bound-call
+                return {"orders": len(orders)}
+            """,
         "a key is derived": """
             from hashlib import pbkdf2_hmac as derive
 
@@ -74,4 +93,8 @@ class CpuBoundCall(BlockerRule):
         """Return the second half of the message: the call, or what it serves, computes."""
         if found.blocker.serves:
             return "serves requests that compute, and the hub stands still during each"
+        if found.blocker.uploaded:
+            return (
+                "computes on a file that a client sends, and the hub stands still until it returns"
+            )
         return "computes, and the hub stands still until it returns"

@@ -50,6 +50,11 @@ def wait(blocker: Blocker, expression: CallExpr, place: Place, inference: Infere
         inference.conditions.holds(condition, expression, place) for condition in blocker.only
     ):
         return IMMEDIATE
+    if blocker.uploaded and not any(
+        inference.uploads.reach(passed(expression, one.position, one.keyword), place)
+        for one in blocker.uploaded
+    ):
+        return IMMEDIATE
     if any(inference.conditions.holds(one, expression, place) for one in blocker.brief):
         return BRIEF
     timeout = blocker.timeout

@@ -42,6 +42,7 @@ from gblock.project.names.protocols import Protocols
 from gblock.project.names.records import RecordClasses
 from gblock.project.names.results import Results
 from gblock.project.names.type_variables import TypeVariables
+from gblock.project.names.uploads import Uploads
 from gblock.project.names.values import (
     NOTHING,
     ScopeValue,
@@ -106,6 +107,7 @@ class Inference:
         self.classes = Classes(self)
         self.computed = Computed(self)
         self.conditions = Conditions(self)
+        self.uploads = Uploads(self)
         self.containers = ContainerClasses(self)
         self.definitions = Definitions()
         self.enumerations = Enumerations(self)
