@@ -178,6 +178,12 @@ def test_the_message_says_whose_file_it_is(tree):
     assert "client" not in found.message
 
 
+def test_an_object_of_unknown_type_is_no_unresolved_call(tree):
+    root = tree({"app.py": "import docx, gevent\n\ndef save(document):\n    document.save('x')\n"})
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    assert 0 == check([str(root)], config).unresolved
+
+
 def test_ignoring_one_leaves_the_others(tree):
     body = 'pd.read_csv(request.files["f"])'
     assert [] == of_flask(tree, body, ignore=(ID,))

@@ -158,7 +158,8 @@ class Blocker(Table, frozen=True):
     """Arguments of which a call must have one for sure: the others do not wait, or seldom."""
     uploaded: tuple[CallArgument, ...] = ()
     """Of an opt-in blocker, the arguments that a file may be: a call is reported by default, too,
-    if one of them may be a file that a client sends."""
+    if one of them may be a file that a client sends. On an object of unknown type such a call is not
+    counted as unresolved."""
     brief: tuple[Condition, ...] = ()
     """Arguments with one of which a call is brief, such as a command that lists a directory."""
     cooperative_after: tuple[str, ...] = ()

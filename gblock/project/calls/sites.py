@@ -132,7 +132,12 @@ class Sites:
         )
         self._has_patterns = not self.verbs.isdisjoint(("*", "**"))
         """True if all methods of some class, or all calls into some package, are looked for."""
-        common = {symbol for one in catalog.blockers if one.common for symbol in one.symbols}
+        common = {
+            symbol
+            for one in catalog.blockers
+            if one.common or one.uploaded
+            for symbol in one.symbols
+        }
         self.methods = {
             symbol.rpartition(".")[2]
             for symbol in catalog.by_symbol
