@@ -210,6 +210,8 @@ def _facts(blocker: Blocker) -> list[str]:
         facts.append(f"It is reported only where {which} {_matching(condition)}.")
     for argument in blocker.uploaded:
         which = _argument(argument.position, argument.keyword)
+        if argument.receiver:
+            which = "what the receiver reads"
         facts.append(f"It is reported unasked where {which} may be a file that a client sends.")
     if blocker.patched_by:
         facts.append(f"Cooperative where gevent has patched {' and '.join(blocker.patched_by)}.")

@@ -171,6 +171,45 @@ def test_a_file_that_django_receives(tree, body, helpers):
     assert [ID] == [one.blocker for one in reported(root) if one.blocker == ID]
 
 
+PDF = 'import fitz\ndoc = fitz.open(stream=request.files["f"].read(), filetype="pdf")\n'
+ZIP = 'import zipfile\narchive = zipfile.ZipFile(request.files["f"])\n'
+KEEPER = """\
+import fitz
+class Text:
+    def __init__(self, path):
+        self.path = path
+    def get(self):
+        with fitz.open(self.path) as doc:
+            return [page.get_text() for page in doc]
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "helpers", "blocker"),
+    [
+        (PDF + "for page in doc:\n    page.get_text()", "", "pymupdf-get-text"),
+        (PDF + "text = [page.get_text() for page in doc]", "", "pymupdf-get-text"),
+        (PDF + "doc[0].get_text()", "", "pymupdf-get-text"),
+        (PDF + "doc.load_page(0).get_text()", "", "pymupdf-get-text"),
+        (SAVED + "Text(path).get()", KEEPER, "pymupdf-get-text"),
+        (ZIP + 'archive.read("a")', "", "zipfile-read"),
+        (ZIP + "for name in archive.namelist():\n    archive.read(name)", "", "zipfile-read"),
+        (
+            'import gzip\nwith gzip.GzipFile(fileobj=request.files["f"]) as g:\n    g.read()',
+            "",
+            "gzip-file",
+        ),
+        (PDF + 'fitz.open("own.pdf")[0].get_text()', "", None),
+        (ZIP + 'with zipfile.ZipFile("own.zip") as own:\n    own.read("a")', "", None),
+        ('Text("own.pdf").get()\nrequest.files["f"].read()', KEEPER, None),
+    ],
+)
+def test_what_is_made_of_a_file_that_a_client_sends(tree, body, helpers, blocker):
+    text = FLASK.format(body=textwrap.indent(body, "    "), helpers=helpers)
+    root = tree({"app.py": text, "Procfile": "web: gunicorn -k gevent app:app\n"})
+    assert ([blocker] if blocker else []) == [one.blocker for one in reported(root)]
+
+
 def test_the_message_says_whose_file_it_is(tree):
     (found,) = of_flask(tree, 'pd.read_csv(request.files["f"])')
     assert "computes on a file that a client sends" in found.message
@@ -209,13 +248,15 @@ def test_only_what_is_off_by_default_needs_an_upload(blocker):
 def _handler(blocker, argument):
     """Write a handler that calls each symbol of a blocker with one argument."""
     first = blocker.uploaded[0]
-    given = argument if first.position is not None else f"{first.keyword}={argument}"
+    made, given = (argument, "") if first.receiver else ("", argument)
+    if first.position is None and not first.receiver:
+        given = f"{first.keyword}={argument}"
     calls, modules = [], set()
     for symbol in blocker.symbols:
         *parts, name = symbol.split(".")
         is_method = parts[-1][:1].isupper() and len(parts) > 1
         modules.add(".".join(parts[:-1] if is_method else parts))
-        calls.append(f"    {'.'.join(parts)}{'()' if is_method else ''}.{name}({given})\n")
+        calls.append(f"    {'.'.join(parts)}{f'({made})' if is_method else ''}.{name}({given})\n")
     imports = "".join(f"import {module}\n" for module in sorted(modules))
     return (
         f"from flask import Flask, request\n{imports}app = Flask(__name__)\n"

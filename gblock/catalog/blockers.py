@@ -65,6 +65,13 @@ class Condition(CallArgument, frozen=True):
     """True if an argument that only ``**`` may pass is missing, unless the mapping has its key."""
 
 
+class Upload(CallArgument, frozen=True):
+    """An argument, or the receiver, that a file which a client sends may reach."""
+
+    receiver: bool = False
+    """True if the file is what the receiver reads: ``page`` of ``fitz.open(stream=data)``."""
+
+
 class Called(Table, frozen=True):
     """A call elsewhere in the same module that makes a blocker immediate."""
 
@@ -156,10 +163,9 @@ class Blocker(Table, frozen=True):
     unless: tuple[Condition, ...] = ()
     only: tuple[Condition, ...] = ()
     """Arguments of which a call must have one for sure: the others do not wait, or seldom."""
-    uploaded: tuple[CallArgument, ...] = ()
-    """Of an opt-in blocker, the arguments that a file may be: a call is reported by default, too,
-    if one of them may be a file that a client sends. On an object of unknown type such a call is not
-    counted as unresolved."""
+    uploaded: tuple[Upload, ...] = ()
+    """Of an opt-in blocker, what may be a file: a call is reported by default, too, if a client may
+    send it. On an object of unknown type such a call is not counted as unresolved."""
     brief: tuple[Condition, ...] = ()
     """Arguments with one of which a call is brief, such as a command that lists a directory."""
     cooperative_after: tuple[str, ...] = ()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gblock.catalog.blockers import Blocker, Timeout
+from gblock.catalog.blockers import Blocker, Timeout, Upload
 from gblock.project.names import values as v
 from gblock.project.names.inference import Inference
 from gblock.project.names.places import Place
+from gblock.project.reading import expressions as tags
 from gblock.project.reading.expressions import CallExpr, hides_arguments, is_passed, passed
 
 
@@ -51,8 +52,7 @@ def wait(blocker: Blocker, expression: CallExpr, place: Place, inference: Infere
     ):
         return IMMEDIATE
     if blocker.uploaded and not any(
-        inference.uploads.reach(passed(expression, one.position, one.keyword), place)
-        for one in blocker.uploaded
+        _is_upload(one, expression, place, inference) for one in blocker.uploaded
     ):
         return IMMEDIATE
     if any(inference.conditions.holds(one, expression, place) for one in blocker.brief):
@@ -69,6 +69,16 @@ def wait(blocker: Blocker, expression: CallExpr, place: Place, inference: Infere
         return UNKNOWN
     found = [_meant(timeout, value) for value in inference.infer(argument, place)]
     return max(found, key=length, default=UNKNOWN)
+
+
+def _is_upload(one: Upload, expression: CallExpr, place: Place, inference: Inference) -> bool:
+    """Return whether a client may send what a call is given, or what its receiver reads."""
+    if not one.receiver:
+        return inference.uploads.reach(passed(expression, one.position, one.keyword), place)
+    callee = expression.callee
+    if callee is None or callee.tag != tags.ATTRIBUTE:
+        return False
+    return inference.uploads.reach(callee.base, place, made=True)
 
 
 def length(one: Wait) -> tuple[bool, bool, float]:
