@@ -3480,3 +3480,23 @@ def test_what_one_handler_alone_computes_is_one_cause(tmp_path):
     assert {("app.py", 11), ("app.py", 12), ("app.py", 18), ("pictures.py", 5)} == alone
     assert found["app.py", 13] != plotting  # passwords are hashed in one way everywhere
     assert found["pictures.py", 8] not in (plotting, found["app.py", 13])  # two handlers read it
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["from locust import HttpUser, task", "import locust\nfrom locust import task, HttpUser"],
+)
+def test_a_directory_is_no_package_that_is_installed(tree, head):
+    """A package has precedence over a directory of its name without ``__init__.py``."""
+    root = tree(
+        {
+            "locust/locustfile.py": f"{head}\nfrom common.data import orders\n"
+            "class Buyer(HttpUser):\n    @task\n    def buy(self):\n        orders()\n",
+            "locust/common/data.py": "import os\ndef orders():\n    os.wait()\n",
+            "docker-compose.yml": "services:\n  load:\n    image: locustio/locust\n"
+            "    command: -f locustfile.py --master\n",
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = [(one.blocker, one.context) for one in check([str(root)], config).diagnostics]
+    assert [("os-wait", "greenlet")] == found

@@ -1397,3 +1397,80 @@ def test_a_string_that_is_not_written_where_it_is_read_chooses_a_driver(tree, te
     found = check([str(root)], config).diagnostics
 
     assert ["mysqlclient-driver"] == [one.blocker for one in found]
+
+
+PYDANTIC = """\
+from pydantic_settings import BaseSettings
+class Base(BaseSettings):
+    debug: bool = False
+class Settings({base}):
+    database_url: str = {value}
+settings = Settings()
+"""
+QUERYING = """\
+from flask import Flask
+from sqlalchemy import create_engine
+from settings import settings
+app = Flask(__name__)
+engine = create_engine(settings.database_url)
+@app.route("/")
+def shop():
+    with engine.connect() as connection:
+        connection.execute("select 1")
+    return ""
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "value", "count"),
+    [
+        ("BaseSettings", '"sqlite://"', 1),
+        ("Base", '"sqlite:///x.db"', 1),
+        ("object", '"sqlite://"', 0),
+        ("BaseSettings", '"postgresql+psycopg://db"', 0),
+    ],
+)
+def test_a_field_of_settings_is_a_default_beside_the_environment(tree, base, value, count):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent shop:app\n",
+            "requirements.txt": "mysqlclient\nsqlalchemy\nflask\ngevent\npydantic-settings\n",
+            "settings.py": PYDANTIC.format(base=base, value=value),
+            "shop.py": QUERYING,
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = [one.blocker for one in check([str(root)], config).diagnostics]
+    assert ["mysqlclient-driver"] * count == found
+
+
+@pytest.mark.parametrize(
+    ("sent", "worker", "count"),
+    [
+        ('celery.send_task("shop.tasks.place", args=[1])', "", 0),
+        ("celery.send_task(\n        'shop.tasks.place')", "", 0),
+        ('celery.signature("shop.tasks.place").delay()', "", 0),
+        ('queue.enqueue("shop.tasks.place", 1)', "", 0),
+        ('celery.send_task("shop.tasks.place", args=[1])', " -P gevent", 1),
+        ('import_string("shop.tasks.place")()', "", 1),
+    ],
+)
+def test_who_sends_a_task_by_its_name_does_not_load_it(tree, sent, worker, count):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent shop.web:app\n"
+            f"worker: celery -A shop.tasks worker{worker}\n",
+            "shop/__init__.py": "",
+            "shop/celeryapp.py": "from celery import Celery\ncelery = Celery('shop')\n",
+            "shop/db.py": "from sqlalchemy import create_engine\n"
+            "engine = create_engine('postgresql+psycopg2://db/shop')\n",
+            "shop/tasks.py": "from shop.celeryapp import celery\nfrom shop.db import engine\n"
+            "@celery.task\ndef place(order):\n    engine.connect().execute('select 1')\n",
+            "shop/web.py": "from flask import Flask\nfrom shop.celeryapp import celery\n"
+            "from werkzeug.utils import import_string\nfrom shop.queues import queue\n"
+            f"app = Flask(__name__)\n@app.post('/')\ndef start():\n    {sent}\n    return ''\n",
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = [d for d in check([str(root)], config).diagnostics if d.code == "blocking-driver"]
+    assert ["psycopg2-driver"] * count == [one.blocker for one in found]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from harness import inferring
+from harness import check, inferring
 
+from gblock.config import Config
 from gblock.project.calls.offloading import Offloading
 from gblock.project.names.places import Place
 
@@ -277,3 +278,53 @@ WRAPPING = (
 )
 def test_a_decorator_of_a_class_wraps_its_public_methods(tmp_path, text, is_native):
     assert is_native == natively(tmp_path, text)
+
+
+PROXY = """\
+import functools, hashlib
+import gevent
+from flask import Flask
+app = Flask(__name__)
+def offloaded(f):
+    @functools.wraps(f)
+    def inner(*args, **kwargs):
+        return gevent.get_hub().threadpool.apply(f, args, kwargs)
+    return inner
+def logged(f):
+    @functools.wraps(f)
+    def inner(*args, **kwargs):
+        return f(*args, **kwargs)
+    return inner
+class Keys:
+    def derive(self, password):
+        return hashlib.scrypt(password, salt=b"", n=2**15, r=8, p=1)
+class Proxy:
+    def __init__(self, target):
+        self.target = target
+    def __getattr__(self, name):
+        {body}
+keys = Proxy(Keys())
+@app.route("/")
+def login():
+    return keys.derive(b"x")
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("return offloaded(getattr(self.target, name))", 0),
+        ("return offloaded(f=getattr(self.target, name))", 0),
+        ("found = getattr(self.target, name)\n        return offloaded(found)", 0),
+        ("return logged(getattr(self.target, name))", 1),
+        ("return getattr(self.target, name)", 1),
+        ("return offloaded(print) and getattr(self.target, name)", 1),
+    ],
+)
+def test_a_proxy_that_hands_each_attribute_to_a_decorator(tree, body, count):
+    root = tree(
+        {"shop.py": PROXY.format(body=body), "Procfile": "web: gunicorn -k gevent shop:app\n"}
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = [one.blocker for one in check([str(root)], config).diagnostics]
+    assert ["hashlib-scrypt"] * count == found

@@ -34,6 +34,9 @@ def dropped(tmp_path, files):
         "from os import *\nsystem('')",
         "if 1: import os\nos.system('')",
         "import os; x = 1\nos . system('')",
+        "import importlib\nimportlib.import_module('psycopg2').connect('')",
+        "from importlib import import_module as load\nload('psycopg2').connect('')",
+        "db = __import__('psycopg2')\ndb.connect('')",
     ],
 )
 def test_a_file_that_can_report_is_kept(tmp_path, text):

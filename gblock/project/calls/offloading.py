@@ -245,6 +245,16 @@ class Offloading:
             for key, argument in (*enumerate(positional), *keywords)
             if any(v.comes_from(x, path, index) for x in self.inference.infer(argument, place))
         ]
+        return self._only_hand_over(callee, given, place)
+
+    def _only_hand_over(self, callee: Expr, given: list[int | str | None], place: Place) -> bool:
+        """Return whether what a callee runs only hands over some of its arguments.
+
+        Args:
+            callee: The callee.
+            given: The positions and keywords of the arguments.
+            place: The place of the call.
+        """
         values = self.inference.infer(callee, place)
         return bool(values and given) and all(
             value.kind == v.FUNCTION
@@ -309,7 +319,28 @@ class Offloading:
             ):
                 return False
         names = map(Filled, (*sorted(found), wanted))
-        return any(self._hands_over(path, index, one) for one in names)
+        return any(self._hands_over(path, index, one) for one in names) or any(
+            self._takes_over(returned, found, wanted, Place(path, index, at))
+            for returned, at in scope.returns
+        )
+
+    def _takes_over(self, returned: Expr, found: set[str], wanted: str, place: Place) -> bool:
+        """Return whether a call hands over the attribute that it is given.
+
+        Args:
+            returned: The call: ``offloaded(getattr(self.target, name))``.
+            found: The variables that hold the attribute.
+            wanted: The parameter with its name.
+            place: The place of the call.
+        """
+        if returned is None or returned.tag != tags.CALL:
+            return False
+        given = [
+            key
+            for key, argument in (*enumerate(returned.positional), *returned.keywords)
+            if _is_lookup(argument, wanted) or last_name(argument) in found
+        ]
+        return self._only_hand_over(returned.callee, given, place)
 
     def parameter(self, function: v.FunctionValue, key: int | str | None) -> str | None:
         """Return the name of the parameter that an argument fills."""

@@ -41,15 +41,20 @@ class ImportedValues:
         if path is not None and self.modules.is_frugal:
             return NOTHING
         if path is None:
-            if level:
-                return _generated(module, name or "")
-            symbol = self.inference.catalog.canonical(f"{module}.{name}" if name else module)
-            held = self.inference.catalog.attributes.get(symbol)
-            return frozenset([v.instance(held) if held else v.external(symbol)])
+            return _generated(module, name or "") if level else self._outside(module, name)
         found = self._of_file(path, module, name, importer)
+        if not level and not self.modules.is_module(path) and not (name and found):
+            # A package that is installed has precedence over a directory without ``__init__.py``.
+            found |= self._outside(module, name)
         for other in self.modules.others(module, level, importer):
             found |= self._of_file(other, module, name, importer)
         return found
+
+    def _outside(self, module: str, name: str | None) -> Values:
+        """Return what an import of an installed package binds."""
+        symbol = self.inference.catalog.canonical(f"{module}.{name}" if name else module)
+        held = self.inference.catalog.attributes.get(symbol)
+        return frozenset([v.instance(held) if held else v.external(symbol)])
 
     def _of_file(self, path: str, module: str, name: str | None, importer: str) -> Values:
         """Return what an import binds if it means one file."""

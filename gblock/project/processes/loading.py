@@ -15,6 +15,9 @@ _HANDLERS = (
 )
 """Names in a program that makes Django's handler."""
 
+_SENDING = ("gunicorn", "uwsgi", "server")
+"""The kinds of servers that send tasks to workers and run none."""
+
 
 class Loading:
     """Finds the modules of processes.
@@ -40,10 +43,16 @@ class Loading:
             eager: True for those alone that run when it starts.
             data: True to follow strings that may be data for another program, too.
         """
-        key = (begun.entries, begun.main, begun.as_file, eager, data)
+        is_sending = begun.kind in _SENDING
+        key = (begun.entries, begun.main, begun.as_file, eager, data, is_sending)
         if key not in self._reached:
             self._reached[key] = self.graph.of(
-                begun.entries, eager=eager, main=begun.main, as_file=begun.as_file, data=data
+                begun.entries,
+                eager=eager,
+                main=begun.main,
+                as_file=begun.as_file,
+                data=data,
+                tasks=not is_sending,
             )
         return self._reached[key]
 

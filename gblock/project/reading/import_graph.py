@@ -73,6 +73,10 @@ _EXECUTED = re.compile(rb"""["']([\w./*?-]+\.py)["']""")
 _EXECUTING = b"split_settings"
 """A library whose ``include("parts/*.py")`` runs files beside the one that calls it."""
 _OF_HANDLER = re.compile(rb"""(?:URLCONF|[AW]SGI_APPLICATION)[ \t]*=[ \t]*["']\Z""")
+_SENT = re.compile(
+    rb"""(?:\b(?:send_task|signature|enqueue\w*)\(|["']task["'][ \t]*:|\btask[ \t]*=)\s*["']\Z"""
+)
+"""The text before the name of a task that a worker runs: ``send_task("shop.tasks.place")``."""
 _OF_ASGI = re.compile(rb"""ASGI_APPLICATION[ \t]*=[ \t]*["']\Z""")
 _QUOTED_WORD = re.compile(rb"""["']([A-Za-z_]\w*)["']""")
 _LOADING = (
@@ -129,6 +133,8 @@ class Edge(NamedTuple):
     """True for what Django's settings name for its handler: the table of URLs, the application."""
     of_asgi: bool = False
     """True for the application that they name for a server of ASGI, which has an event loop."""
+    of_task: bool = False
+    """True for a string that names a task which is sent to a worker."""
 
 
 class _Following(NamedTuple):
@@ -140,6 +146,7 @@ class _Following(NamedTuple):
     data: bool
     handler: bool
     asgi: bool
+    tasks: bool
 
 
 class ImportGraph:
@@ -193,6 +200,7 @@ class ImportGraph:
         data: bool = True,
         handler: bool = True,
         asgi: bool = True,
+        tasks: bool = True,
     ) -> frozenset[str]:
         """Return the files that running some files can lead to, these included.
 
@@ -205,6 +213,7 @@ class ImportGraph:
             data: True to follow strings that may be data for another program, too.
             handler: True to follow what Django's settings name for its handler, too.
             asgi: True to follow what they name for a server of ASGI, too.
+            tasks: True to follow the names of tasks that are sent to workers, too.
         """
         begun = frozenset(path for path in entries if self.modules.is_module(path))
         found: set[str] = set(begun)
@@ -212,7 +221,7 @@ class ImportGraph:
             if not (as_file and path == main):
                 found.update(self.packages(path))
         started = begun if main is None else frozenset((main,))
-        following = _Following(eager, False, data, handler, asgi)
+        following = _Following(eager, False, data, handler, asgi, tasks)
         known = self._steps.setdefault(following, {})
         waiting = list(found)
         while waiting:
@@ -238,7 +247,7 @@ class ImportGraph:
                     continue
                 if (one.is_data and not how.data) or (one.of_handler and not how.handler):
                     continue
-                if one.of_asgi and not how.asgi:
+                if (one.of_asgi and not how.asgi) or (one.of_task and not how.tasks):
                     continue
                 steps.add(one.target)
                 steps.update(self.packages(one.target)[: one.depth])
@@ -339,11 +348,12 @@ class ImportGraph:
         imports_by_name = _has(data, _LOADING)
         for target, place in self._strings(data, path):
             is_data = not imports_by_name and self._is_apart(target, path)
+            of_task = _SENT.search(data, max(0, place - 80), place) is not None
             start = data.rfind(b"\n", 0, place) + 1
             of_handler = _OF_HANDLER.search(data, start, place) is not None
             of_asgi = of_handler and _OF_ASGI.search(data, start, place) is not None
             edge = Edge(target, rows.of(place), True, is_data=is_data)
-            found.append(edge._replace(of_handler=of_handler, of_asgi=of_asgi))
+            found.append(edge._replace(of_handler=of_handler, of_asgi=of_asgi, of_task=of_task))
         for target in self._computed(data, path):
             found.append(Edge(target, 1, True))
         if _has(data, _MARKS_OF_CONFIGURED):

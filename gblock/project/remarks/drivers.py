@@ -34,6 +34,8 @@ from gblock.project.remarks.strings import (
     statements,
 )
 
+_FILLED = "BaseSettings"
+"""The base class of pydantic's settings, whose fields have defaults beside the environment."""
 _LOCAL = "sqlite"
 """The start of a string that names a local file: beside a name of the environment, a stand-in."""
 
@@ -218,7 +220,7 @@ class Drivers:
         if not any(process.is_server or not read.has_default for process in green):
             return None
         node = environment(statement, read.names)
-        if read.has_default and not reads_environment(node):
+        if read.has_default and not (reads_environment(node) or self._is_setting(path, rows[0])):
             return None
         blocked, free, doubt = running
         facts = Facts(
@@ -236,6 +238,22 @@ class Drivers:
         files = frozenset[str]().union(*map(self.processes.modules_of, blocked)) or None
         where = (statement.lineno, end_of(statement))
         return Remark(path, self.strings.span(path, node), facts, where, files=files)
+
+    def _is_setting(self, path: str, row: int) -> bool:
+        """Return whether a row is in a class of settings whose fields the environment fills."""
+        summary = self.modules.summary(path)
+        around = [
+            index
+            for index, scope in enumerate(summary.scopes)
+            if scope.kind == "class" and scope.rows[0] <= row <= scope.rows[1]
+        ]
+        return any(
+            last_name(base) == _FILLED
+            for index in around
+            for cls in self.inference.classes.ancestry(path, index)
+            if cls.kind == v.CLASS
+            for base in self.modules.summary(cls.path).scopes[cls.scope].bases
+        )
 
     def _sent_through(self, remark: Remark, group: list[Remark]) -> tuple[Sent, ...]:
         """Return the calls that send statements through a driver, in the files of its processes.

@@ -43,6 +43,10 @@ else:
 # pattern that starts with an anchor.
 _FROM = rb"from[ \t]+([\w.]+)[ \t]+import\b[ \t]*(\([^)]*\)|[^\n#(;]*)"
 _IMPORT = rb"import[ \t]+([^\n#;]+)"
+_LOADED = rb"""\(\s*["']([\w.]+)["']"""
+"""A possible import by a constant, in a file with one of `_LOADING`, which may have other names
+there: ``load("psycopg2")``."""
+_LOADING = (b"import_module", b"__import__")
 _ATTRIBUTE = rb"\.(\w+)"
 _WORD = rb"\w+"
 _DOTTED = rb"[\w.]+"
@@ -186,7 +190,8 @@ class Triage:
         found = self._import_lines.get(path)
         if found is None:
             data = self.modules.data(path)
-            found = self._find_from(data), self._find_import(data)
+            loaded = [(module, b"") for module in _loaded(data)]
+            found = [*self._find_from(data), *loaded], self._find_import(data)
             self._import_lines[path] = found
         return found
 
@@ -281,7 +286,9 @@ class Triage:
         if not roots:
             return False
         data = self.modules.data(path)
-        return any(one.search(data) for root in roots for one in self._function_patterns(root))
+        if any(one.search(data) for root in roots for one in self._function_patterns(root)):
+            return True
+        return any(module.partition(b".")[0].decode() in roots for module in _loaded(data))
 
     def _function_patterns(self, root: str) -> list[re.Pattern[bytes]]:
         """Return the patterns of function calls; ``read`` of ``os.read`` alone is too common."""
@@ -607,6 +614,11 @@ class Triage:
             )
         }
         return {target for target in found if target is not None}
+
+
+def _loaded(data: bytes) -> list[bytes]:
+    """Return the modules that a file imports by constants."""
+    return re.findall(_LOADED, data) if any(one in data for one in _LOADING) else []
 
 
 def _words(data: bytes) -> list[bytes]:
