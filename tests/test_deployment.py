@@ -56,6 +56,20 @@ def test_a_command_over_several_lines_stands_on_its_first():
     )
 
 
+@pytest.mark.parametrize("rows", [1, 3, 6])
+@pytest.mark.parametrize(
+    "body", ["    echo $1\n", "    for v in $1; do\n        echo $v\n    done\n"]
+)
+def test_the_functions_of_another_script_have_rows_of_their_own(rows, body):
+    library = "# library\n" * rows + "need() {\n" + body + "}\n"
+    text = ". ../library.sh\nneed DATABASE\nexec gunicorn rest:app\n"
+    script = Script(text, {}, None, {"../library.sh": library}.get)
+    assert (3, "exec gunicorn rest:app") in [
+        (one.row, " ".join(one.words)) for one in script.commands()
+    ]
+    assert all(one.row <= 3 for one in script.commands())
+
+
 def test_a_variable_has_the_default_that_the_script_gives_it():
     text = 'KIND=${WORKER_CLASS:-gevent}\nexec gunicorn -k "$KIND" app\n'
     assert [(2, "exec gunicorn -k gevent app")] == simple(text)

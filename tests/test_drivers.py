@@ -1474,3 +1474,37 @@ def test_who_sends_a_task_by_its_name_does_not_load_it(tree, sent, worker, count
     config = Config(root=str(root), filename=str(root / "gblock.toml"))
     found = [d for d in check([str(root)], config).diagnostics if d.code == "blocking-driver"]
     assert ["psycopg2-driver"] * count == [one.blocker for one in found]
+
+
+def test_services_side_by_side_with_the_same_command(tree):
+    files = {}
+    for name in ("orders", "prices"):
+        files |= {
+            f"{name}/run.sh": "exec gunicorn --worker-class=gevent rest:app\n",
+            f"{name}/requirements.txt": "flask\ngevent\nflask-sqlalchemy\npsycopg2-binary\n",
+            f"{name}/rest.py": "from flask import Flask\nfrom api import db\napp = Flask('rest')\n"
+            "@app.route('/')\ndef query():\n    db.session.execute('select 1')\n    return ''\n",
+            f"{name}/api.py": "import os\nfrom flask import Flask\n"
+            "from flask_sqlalchemy import SQLAlchemy\napp = Flask('api')\n"
+            "app.config['SQLALCHEMY_DATABASE_URI'] = os.environ.get('URI', 'sqlite:///x')\n"
+            "db = SQLAlchemy(app)\n",
+        }
+    root = tree(files)
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = [d.filename for d in check([str(root)], config).diagnostics]
+    assert ["orders/api.py", "prices/api.py"] == found
+
+
+def test_a_driver_for_asyncio_is_none_of_an_engine_that_waits(tree):
+    root = tree(
+        {
+            "Procfile": "web: gunicorn -k gevent shop:app\n",
+            "requirements.txt": "flask\nsqlalchemy\npsycopg2-binary\nasyncpg\n",
+            "settings.py": "import os\nclass Settings:\n    database_url = os.environ['URL']\n"
+            "settings = Settings()\n",
+            "shop.py": QUERYING,
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = [one.blocker for one in check([str(root)], config).diagnostics]
+    assert ["psycopg2-driver"] == found

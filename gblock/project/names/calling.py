@@ -41,8 +41,11 @@ _BASES = re.compile(rb"class[ \t]+\w+[ \t]*\(([^:]*)")
 _LETTER = re.compile(rb"\w")
 _MOST_NAMING = 12
 """A name in more files than this is common: then only files near its definition are read."""
-_MOST_FILES = 100
+_MOST_FILES = 250
 """If more files than this can call a function, only callers in its own file are searched."""
+_MOST_DERIVING = 1_000
+"""If more files than this have classes of a base, none is read. A large application may have a
+class for each of its plug-ins."""
 _MOST_CALLERS = 200
 """At most this many calls of one function are followed to its parameters."""
 _MOST_HEIRS = 12
@@ -103,9 +106,12 @@ class Calling:
         summary = self.inference.modules.summary(path)
         target = v.ScopeValue(v.CLASS, path, index)
         derived = self._deriving(summary.scopes[index].name)
+        if len(derived) > _MOST_FILES:
+            near = self.inference.modules.near(path)
+            derived = [one for one in derived if one in near]
         return [
             v.ScopeValue(v.CLASS, other, number)
-            for other in (derived if len(derived) <= _MOST_FILES else ())
+            for other in (derived if len(derived) <= _MOST_DERIVING else ())
             for number in self._with_bases(other)
             if target in self.inference.classes.bases(other, number)
         ]
@@ -122,7 +128,7 @@ class Calling:
     def _deriving(self, name: str) -> list[str]:
         """Return the files in which a class may have a base of this name.
 
-        The list ends one file beyond the limit: more are not read.
+        The list ends one file beyond `_MOST_DERIVING`: more are not read.
         """
         found = self._bases.get(name)
         if found is None:
@@ -132,7 +138,7 @@ class Calling:
                 for path in self.inference.modules.mentioning(name, whole=True)
                 if word in self._words_of_bases(path)
             )
-            found = self._bases[name] = list(islice(deriving, _MOST_FILES + 1))
+            found = self._bases[name] = list(islice(deriving, _MOST_DERIVING + 1))
         return found
 
     def _words_of_bases(self, path: str) -> frozenset[bytes]:

@@ -50,7 +50,7 @@ _BARE = frozenset(
     "abc.ABC builtins.object typing.Generic typing.Protocol typing_extensions.Protocol".split()
 )
 """Bases outside the project whose objects have special methods only."""
-_MOST_DERIVED = 100
+_MOST_DERIVED = 1_000
 """At most this many classes that derive from a mixin are looked at."""
 
 

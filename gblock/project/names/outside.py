@@ -35,7 +35,7 @@ else:
 
 _MOST_SETTING = 8
 """An attribute that is set in more files than this is too common to follow."""
-_MOST_FILLING = 64
+_MOST_FILLING = 400
 """A container that more files put something into is not followed: each plug-in may do it."""
 _REQUEST = re.compile(
     r"(?:self\.)?(?:req(?:uest)?|info\.context)((?:\.(?:context|ctx|state))?)|[\w.]+(\.registry)"

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from gblock.project.names.inference import Inference
 
 _MOST_FILES = 64
-"""If more files mention a decorator, only those near it are read for what it decorates."""
+"""If more files apply decorators of one name, only those near the decorator are read for it: all
+plug-ins of a large application may be."""
 _DECORATOR = re.compile(rb"@([\w.\x80-\xff]+)")
 _MAPPED = {"map", "imap", "imap_unordered", "map_async", "starmap", "starmap_async"}
 """Functions and methods that call a function with each element of an iterable."""
@@ -345,7 +346,12 @@ class Parameters:
             return []
         found = {own}
         for name in sorted(names):
-            found.update(modules.naming(name, own, _MOST_FILES))
+            mentioning = modules.mentioning(name, whole=True)
+            using = [path for path in mentioning if name.encode() in self._words_of(path)]
+            if len(using) > _MOST_FILES:
+                near = modules.near(own)
+                using = [path for path in using if path in near]
+            found.update(using)
         words = {name.encode() for name in names}
         return [path for path in sorted(found) if not words.isdisjoint(self._words_of(path))]
 

@@ -171,10 +171,12 @@ class Drivers:
             if group and not chosen.isdisjoint(group[0].facts.driver.unless_required):
                 del together[key]  # production uses the other one
         found = {driver for driver, _ in together}
+        unseen: dict[tuple[str, frozenset[str] | None], list[Remark]] = {}
         for remark in self._from_environment():
             if remark.facts.driver.id not in found:
-                together.setdefault((remark.facts.driver.id, remark.facts.processes), [remark])
-        return list(together.values())
+                # Services side by side may have one command, each in a directory of its own.
+                unseen.setdefault((remark.facts.driver.id, remark.files), [remark])
+        return [*together.values(), *unseen.values()]
 
     def _from_environment(self) -> Iterator[Remark]:
         """Yield the readers of strings that the code does not show, where one driver is required.

@@ -109,7 +109,9 @@ class Script:
         self.exported = set(self.given)
         self.arguments = self._given_arguments = arguments
         self.source = source
-        self.functions = functions(self.text)
+        self._own = functions(self.text)
+        """The functions that the script itself defines, in which some of its rows are."""
+        self.functions = self._own
         self._called: set[str] = set()
         """The functions that the script calls."""
         self._depth = 0
@@ -187,14 +189,15 @@ class Script:
                 self._work[0] += 1
                 name = simple.words[0]
                 function = self.functions.get(name) if name not in self._running else None
-                if function is not None and simple.row != function.head and self._depth < _DEEP:
-                    found += self._run(simple, function)
+                if function is not None and self._depth < _DEEP:
+                    if function is not self._own.get(name) or simple.row != function.head:
+                        found += self._run(simple, function)
                 if len(found) >= _COMMANDS_LIMIT or self._work[0] >= _WORK_LIMIT:
                     break
         except UnclosedQuoteError as error:
             unread = self.text.split("\n", error.row - 1)[-1]
             self.broken = error.row if may_run_python(unread) else None
-        bodies = [self.functions[name] for name in self._called]
+        bodies = [self._own[name] for name in self._called if name in self._own]
         return [
             one
             for one in found
@@ -227,6 +230,8 @@ class Script:
         if not found:
             return []
         self._called.add(name)
+        if function is not self._own.get(name):  # its rows are those of another script
+            return [one._replace(row=call.row, in_function=True) for one in found]
         return [one._replace(row=one.row + function.first - 1, in_function=True) for one in found]
 
     def _include(self, path: str) -> None:
