@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 else:
     from gblock.lean import NamedTuple
 
-RUNS_ON_GEVENT = re.compile(rb"(?:from|import)[ \t]+gevent\b|\basync_mode\b")
+RUNS_ON_GEVENT = re.compile(
+    rb"(?:from|import)[ \t]+(?:gevent|flask_socketio|zerorpc)\b|\basync_mode\b"
+)
 """The marks of code in a process that runs on gevent and that no server patches."""
 HEADINGS = ("What it does", "Why it blocks the hub", "Use instead", "Limits")
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from harness import inferring, symbols
+from harness import check, inferring, symbols
+
+from gblock.config import Config
 
 HEAD = (
     "from confluent_kafka import Producer, Consumer\n"
@@ -526,3 +528,35 @@ def test_an_object_is_followed(tmp_path, text):
 @pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
 def test_an_object_is_not_taken_for_another(tmp_path, text):
     assert FLUSH not in found(tmp_path, text)
+
+
+NAMESPACES = {
+    "bottle": "from bottle import local as context\n",
+    "cherrypy": "import cherrypy\ncontext = cherrypy.thread_data\n",
+    "flask": "from flask import g as context\n",
+    "gevent": "from gevent.local import local\ncontext = local()\n",
+    "asgiref": "from asgiref.local import Local\ncontext = Local()\n",
+    "threading": "import threading\ncontext = threading.local()\n",
+    "a class with a default": "import threading\nclass Context(threading.local):\n"
+    "    bus = None\ncontext = Context()\n",
+    "types": "from types import SimpleNamespace\ncontext = SimpleNamespace()\n",
+}
+
+
+@pytest.mark.parametrize("form", NAMESPACES)
+def test_an_attribute_that_another_module_sets_of_what_is_local_to_a_greenlet(tree, form):
+    root = tree(
+        {
+            "context.py": NAMESPACES[form],
+            "hooks.py": "from bus import Bus\nfrom context import context\n"
+            "def start():\n    context.bus = Bus()\n",
+            "bus.py": "import os\nclass Bus:\n    def publish(self):\n        os.wait()\n",
+            "shop.py": "import hooks\nfrom context import context\nfrom flask import Flask\n"
+            "app = Flask(__name__)\n@app.before_request\ndef before():\n    hooks.start()\n"
+            "@app.route('/')\ndef order():\n    context.bus.publish()\n    return ''\n",
+            "Procfile": "web: gunicorn -k gevent shop:app\n",
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = [(one.blocker, one.context) for one in check([str(root)], config).diagnostics]
+    assert [("os-wait", "request")] == found

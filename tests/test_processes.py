@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 import tomli
-from harness import CATALOG
+from harness import CATALOG, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from thoroughness import examples
 
 from gblock import files
+from gblock.config import Config
 from gblock.output.processes import table
 from gblock.project.names.inference import Inference
 from gblock.project.processes.processes import Processes
@@ -1864,7 +1865,7 @@ def test_the_kind_of_worker_decides_in_huey(project, command, expected):
         (", async_mode=MODE", "", "yes"),
         (", async_mode='threading'", "gevent\n", "no"),
         ("", "gevent==24.2\ngevent-websocket\n", "yes"),
-        ("", "gevent>=24\n", "unknown"),
+        ("", "gevent>=24\n", "yes"),
         ("", "gevent\neventlet\n", "no"),
         ("", "flask-socketio\n", "no"),
     ],
@@ -2346,3 +2347,35 @@ OLD = {
 def test_a_copy_in_a_directory_for_old_code_is_not_deployed(project, files, is_deployed):
     found = [one for one in project(OLD | files).all() if one.runs_on_gevent == "yes"]
     assert is_deployed == any(one.is_deployed for one in found)
+
+
+def test_what_socketio_serves_without_a_word_of_gevent_is_checked(tree):
+    root = tree(
+        {
+            "serve.py": "import requests\nfrom flask import Flask\n"
+            "from flask_socketio import SocketIO\napp = Flask(__name__)\nio = SocketIO(app)\n"
+            "@app.route('/')\ndef get():\n    return requests.get('http://shop').text\n"
+            "if __name__ == '__main__':\n    io.run(app)\n",
+            "requirements.txt": "flask-socketio\ngevent\n",
+            "Dockerfile": 'FROM python:3.12\nCMD ["python", "serve.py"]\n',
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = [one.code for one in check([str(root)], config).diagnostics]
+    assert ["missing-monkey-patch", "unpatched-call"] == found
+
+
+@pytest.mark.parametrize(
+    "runner", ["parallel --jobs 3 :::", "concurrently", "npx concurrently -k", "multirun"]
+)
+def test_a_program_that_is_given_several_commands(project, runner):
+    found = project(
+        {
+            "run.sh": f'{runner} "celery -A jobs beat" "gunicorn -k gevent shop:app" "nginx"\n',
+            "jobs.py": "from celery import Celery\napp = Celery('jobs')\n",
+            "shop.py": "def app(environ, start): return []\n",
+        }
+    )
+    assert {"gunicorn shop:app": "yes", "celery beat jobs": "no"} == {
+        process.name: process.runs_on_gevent for process in found.all()
+    }

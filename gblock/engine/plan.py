@@ -12,7 +12,7 @@ from functools import cached_property
 from gblock import rules
 from gblock.decoding import is_utf_8
 from gblock.engine.looking import Looking
-from gblock.project.reading.modules import STARTING, WORDS, Trouble
+from gblock.project.reading.modules import CHOOSING, STARTING, WORDS, Trouble
 from gblock.project.triage.triage import Triage
 
 TYPE_CHECKING = False
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 else:
     from gblock.lean import NamedTuple
 
+_MARKING = (WORDS[0], "zerorpc", *CHOOSING)
+"""The words of the marks of scattered rules: gevent, and packages that may serve on it."""
 _GEVENT = tuple(word.encode() for word in WORDS)
 _STARTING = tuple(word.encode() for word in STARTING)
 _LARGEST = 10_000_000
@@ -196,7 +198,8 @@ class Plan:
         if pattern is None:
             return False
         self._codebase.complete()
-        return any(pattern.search(data(path)) for path in self._modules.mentioning(WORDS[0]))
+        mentioning = self._modules.mentioning
+        return any(pattern.search(data(path)) for word in _MARKING for path in mentioning(word))
 
     @cached_property
     def _remarks(self) -> Remarks:
@@ -221,7 +224,10 @@ class Plan:
             if not named and not self._may_call_unpatched():
                 return False
             self._codebase.complete()
-        return any(map(self._modules.mentioning, WORDS)) or self._is_started_on_gevent
+        mentioning = self._modules.mentioning
+        if any(map(mentioning, WORDS)) or self._is_started_on_gevent:
+            return True
+        return any(map(mentioning, CHOOSING)) and self._requires_gevent
 
     @cached_property
     def _is_started_on_gevent(self) -> bool:
@@ -256,12 +262,17 @@ class Plan:
             return False
         if request.assume_gevent or request.all_processes or self._is_started_on_gevent:
             return False
-        from gblock.project.processes.presence import is_required
-
         words = (*_GEVENT, b"grequests")
         if any(word in data(path) for path in self._modules.files for word in words):
             return False
-        return not is_required(self._tree)
+        return not self._requires_gevent
+
+    @cached_property
+    def _requires_gevent(self) -> bool:
+        """True if the project requires a distribution that runs on gevent."""
+        from gblock.project.processes.presence import is_required
+
+        return is_required(self._tree)
 
     def _only_read(self, chosen: set[str]) -> tuple[Inspection | None, list[str]]:
         """Check the files for syntax errors and comments alone: no call in them is reported."""

@@ -108,7 +108,7 @@ class Classes:
             found |= self._fulfilled(value, name)
         if not found and value.kind == v.OBJECT:
             found |= self._delegated(value, name)
-        if not v.informative(found):
+        if not v.informative(found) or self._is_unknown(found):
             found |= self.inference.outside.attribute(value, name)
         conventional = self.inference.catalog.conventional.get(name)
         if conventional is not None and (not v.informative(found) or self._is_unknown(found)):
@@ -468,7 +468,7 @@ class Classes:
 
     def _is_unknown(self, values: Values) -> bool:
         """Return whether values are names of which the catalog says nothing, as of a mixin."""
-        is_external = all(value.kind == v.EXTERNAL for value in values)
+        is_external = all(value.kind == v.EXTERNAL for value in values - {v.NONE})
         return is_external and not self.inference.is_catalogued(values)
 
     def _external(self, base: str, name: str, receiver: ScopeValue) -> Values:

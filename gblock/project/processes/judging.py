@@ -283,9 +283,8 @@ class Judging:
         path = next((path for path in eager if self._mentions.of(path).any_mode), None)
         if path is None or "gevent" not in self._requirements or "eventlet" in self._requirements:
             return None
-        is_certain = "gevent-websocket" in self._requirements
-        why = f"Flask-SocketIO in {self._name(path)} takes gevent where it is installed"
-        return Judgement(YES if is_certain else UNKNOWN, why)
+        why = f"Flask-SocketIO in {self._name(path)} takes gevent, which is required"
+        return Judgement(YES, why)
 
     def _later(self, process: Process, reached: list[str], *, starts: bool) -> Judgement | None:
         """Return the judgement by the patches and imports in functions that a process can run."""

@@ -103,12 +103,19 @@ class Programs:
             return [Program(name, words, command)] if name else []
         if words[:2] == ("uv", "pip"):
             return []
+        quoted: list[Program] = []
         for index, word in enumerate(words):
+            is_text = index > 0 and any(letter.isspace() for letter in word)
+            if quoted and not is_text:
+                continue
             if os.path.basename(word) in _SILENT and words[:index] in ((), ("sudo",)):
                 return []
             found = self._at(words, index, command, depth)
-            if found is not None:
+            if found is not None and not is_text:
                 return found
+            quoted += found or []  # ``parallel ::: "celery …" "gunicorn …"``
+        if quoted:
+            return quoted
         # A wrapper's arguments may look like scripts, so scripts are searched last.
         for index, word in enumerate(words):
             if word in self.points:

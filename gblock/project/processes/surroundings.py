@@ -14,7 +14,7 @@ from gblock.project.processes.launches import Launch, launches
 from gblock.project.processes.program import Programs, option
 from gblock.project.reading.import_graph import Edge, ImportGraph
 from gblock.project.reading.kept_imports import KeptImports
-from gblock.project.reading.modules import STARTING, WORDS, Modules
+from gblock.project.reading.modules import CHOOSING, STARTING, WORDS, Modules
 
 
 class Surroundings(NamedTuple):
@@ -134,6 +134,8 @@ def plugins(deployment: Deployment) -> dict[str, list[str]]:
 
 def _speaks_of_gevent(modules: Modules, deployment: Deployment, workers: Collection[str]) -> bool:
     if any(modules.mentioning(word) for word in WORDS):
+        return True
+    if any(map(modules.mentioning, CHOOSING)) and "gevent" in deployment.requirements:
         return True
     if any(
         word in text

@@ -44,6 +44,8 @@ class Kept(NamedTuple):
 
 WORDS = ("gevent", "locust", "flask_sockets", "zerorpc", "gnsq", "SteamClient")
 """Words; every way to run a process on gevent contains one of them."""
+CHOOSING = ("flask_socketio",)
+"""Words of code that runs on gevent where gevent is installed."""
 STARTING = (*WORDS, "greenlet", "GEVENT")
 """Words of files that start processes on gevent: ``-k greenlet`` of huey, ``UWSGI_GEVENT``, too."""
 _HUGE = 10_000_000
