@@ -2365,9 +2365,7 @@ def test_what_socketio_serves_without_a_word_of_gevent_is_checked(tree):
     assert ["missing-monkey-patch", "unpatched-call"] == found
 
 
-@pytest.mark.parametrize(
-    "runner", ["parallel --jobs 3 :::", "concurrently", "npx concurrently -k", "multirun"]
-)
+@pytest.mark.parametrize("runner", ["parallel --jobs 3 :::", "concurrently", "multirun"])
 def test_a_program_that_is_given_several_commands(project, runner):
     found = project(
         {
