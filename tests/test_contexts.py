@@ -3500,3 +3500,24 @@ def test_a_directory_is_no_package_that_is_installed(tree, head):
     config = Config(root=str(root), filename=str(root / "gblock.toml"))
     found = [(one.blocker, one.context) for one in check([str(root)], config).diagnostics]
     assert [("os-wait", "greenlet")] == found
+
+
+def test_no_path_leads_through_a_function_that_runs_in_native_threads(tree):
+    root = tree(
+        {
+            "shop.py": "import gevent, os\nfrom flask import Flask\napp = Flask(__name__)\n"
+            "def write():\n    os.fsync(1)\n"
+            "def offloaded(function):\n    def wrapper(*args):\n"
+            "        return gevent.get_hub().threadpool.apply(function, args)\n    return wrapper\n"
+            "@offloaded\ndef aside():\n    write()\n"
+            "def save():\n    write()\ndef save_all():\n    save()\n"
+            "@app.route('/a')\ndef a():\n    aside()\n    return ''\n"
+            "@app.route('/b')\ndef b():\n    save_all()\n    return ''\n",
+            "Procfile": "web: gunicorn -k gevent shop:app\n",
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    (found,) = check([str(root)], config).diagnostics
+    assert ["GET /b", "save_all()", "save()", "write()", "os.fsync()"] == [
+        step.message for step in found.path
+    ]

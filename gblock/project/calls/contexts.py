@@ -244,6 +244,8 @@ class Contexts:
         if visit.scope == 0:
             return list(self._of_module(summary, visit)), []
         here = step_in(summary, visit.scope)
+        if visit.steps and self._offloading.runs_natively(visit.path, visit.scope):
+            return [Way(NATIVE, (here, *visit.steps), True)], []
         ways = list(self._of_entries(summary, visit, here))
         if summary.scopes[visit.scope].is_async and self.running.runs_asyncio_alone(visit.path):
             return ways or [Way(OTHER, (here, *visit.steps), True)], []
