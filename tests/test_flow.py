@@ -560,3 +560,20 @@ def test_an_attribute_that_another_module_sets_of_what_is_local_to_a_greenlet(tr
     config = Config(root=str(root), filename=str(root / "gblock.toml"))
     found = [(one.blocker, one.context) for one in check([str(root)], config).diagnostics]
     assert [("os-wait", "request")] == found
+
+
+def test_a_module_that_computes_its_attributes_by_their_names(tree):
+    root = tree(
+        {
+            "db.py": "def __getattr__(name):\n    if name == 'old':\n        import pymssql\n"
+            "        return pymssql.connect('x')\n    if name == 'new':\n        import pymysql\n"
+            "        return pymysql.connect('x')\n    raise AttributeError(name)\n",
+            "shop.py": "import db\nfrom flask import Flask\napp = Flask(__name__)\n"
+            "@app.route('/a')\ndef old():\n    db.old.cursor().execute('x')\n    return ''\n"
+            "@app.route('/b')\ndef new():\n    db.new.cursor().execute('x')\n    return ''\n",
+            "Procfile": "web: gunicorn -k gevent shop:app\n",
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = [d.location.row for d in check([str(root)], config).diagnostics if "shop" in d.filename]
+    assert [6] == found

@@ -7,7 +7,16 @@ from gblock.project.names.loaded import ANY_MODULE
 from gblock.project.names.places import Place
 from gblock.project.names.values import NOTHING, FunctionValue, SymbolValue, Value, Values
 from gblock.project.reading import bindings as kinds
-from gblock.project.reading.expressions import AttributeExpr, Expr, dotted, without_arguments
+from gblock.project.reading import expressions as tags
+from gblock.project.reading.expressions import (
+    AttributeExpr,
+    Expr,
+    NameExpr,
+    call_of,
+    constant,
+    dotted,
+    without_arguments,
+)
 from gblock.project.reading.generated import GRPC_MODULE, GRPC_STUB
 from gblock.project.reading.summary import ModuleSummary
 
@@ -218,17 +227,23 @@ class Attributes:
         return frozenset(found) | self.inference.computed.attribute(named, name, summary.filename)
 
     def computed_by_module(self, path: str, name: str) -> Values:
-        """Return what the ``__getattr__`` of a module returns, whatever the attribute."""
+        """Return what the ``__getattr__`` of a module returns for a name.
+
+        Where it takes objects of several classes out of a table, which one is not known.
+        """
         scope = self.inference.modules.summary(path).scopes[0]
         if name.startswith("__") or "__getattr__" not in scope.bindings:
             return NOTHING
-        return NOTHING.union(
+        call = call_of(NameExpr(tags.NAME, "__getattr__"), (constant(name),))
+        found = NOTHING.union(
             *(
-                self.inference.results.result(one)
+                self.inference.results.chosen(one, call)
                 for one in self.inference.imports.name(path, "__getattr__")
                 if one.kind == v.FUNCTION
             )
         )
+        made = {value.symbol for value in found if value.kind == v.INSTANCE}
+        return found if len(made) < 2 else NOTHING
 
     def _of_decorated(self, function: FunctionValue, name: str) -> Values:
         """Return an attribute of a function that a decorator turned into an object: a task."""

@@ -232,6 +232,16 @@ class Results:
             return given
         return self.inference.infer(default, Place(path, scope.parent, scope.path, receiver))
 
+    def chosen(self, function: FunctionValue, call: CallExpr) -> Values:
+        """Return the results of a function with the arguments of a call, as far as tests show.
+
+        Args:
+            function: The function.
+            call: The call; its arguments are constants.
+        """
+        scope = self.inference.modules.summary(function.path).scopes[function.scope]
+        return self.result(function, self._unreached(function, scope, call))
+
     def _unreached(
         self, function: FunctionValue, scope: Scope, call: CallExpr | None
     ) -> frozenset[int]:
