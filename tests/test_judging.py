@@ -180,7 +180,7 @@ def test_the_table_of_judgements_is_whole():
         one = json.loads(line)
         assert len(one["commit"]) == 40
         assert one["reason"].strip()
-        assert Path(one["path"]).suffix in (".py", ".ini", ".yaml", ".yml", "")
+        assert Path(one["path"]).suffix in (".py", ".ini", ".yaml", ".yml", ".sh", ".html", "")
         assert one["round"]
         drawn = ("cause", "place") if one["rule"] else ("call", "reading")
         assert one["drawn"] in drawn
