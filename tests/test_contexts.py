@@ -3521,3 +3521,25 @@ def test_no_path_leads_through_a_function_that_runs_in_native_threads(tree):
     assert ["GET /b", "save_all()", "save()", "write()", "os.fsync()"] == [
         step.message for step in found.path
     ]
+
+
+@pytest.mark.parametrize(("use", "count"), [("", 0), ("login(request)", 1)])
+def test_a_handler_that_only_an_unused_function_makes(tree, use, count):
+    files = {f"shop/part{number}.py": "x = 1\n" for number in range(9)}
+    files |= {
+        "shop/__init__.py": "",
+        "shop/settings.py": "ROOT_URLCONF = 'shop.urls'\n",
+        "shop/wsgi.py": "import os\nos.environ['DJANGO_SETTINGS_MODULE'] = 'shop.settings'\n"
+        "from django.core.wsgi import get_wsgi_application\napplication = get_wsgi_application()\n",
+        "shop/urls.py": "from django.urls import path\nfrom shop import views\n"
+        "urlpatterns = [path('', views.order)]\n",
+        "shop/views.py": "from django.http import HttpResponse\n"
+        f"from shop.users import {'login' if use else '*'}\n"
+        f"def order(request):\n    {use}\n    return HttpResponse()\n",
+        "shop/users.py": "from django.contrib.auth.views import LoginView\n__all__ = []\n"
+        "def login(request):\n    return LoginView.as_view()(request)\n",
+        "Procfile": "web: gunicorn -k gevent shop.wsgi\n",
+    }
+    root = tree(files)
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    assert count == len(check([str(root)], config).diagnostics)

@@ -147,8 +147,14 @@ class Assessment:
             return self._with_calls(diagnostic, candidate) if candidate.calls else diagnostic
         if self._serves(diagnostic):
             way = (Related(diagnostic.filename, diagnostic.location, "request"),)
-            context = self._contexts.running.of_handler(candidate.place.path)
-            return diagnostic._replace(context=context, path=way, paths=(way,) * self._keeps_paths)
+            place, severity = candidate.place, diagnostic.severity
+            context = self._contexts.running.of_handler(place.path)
+            inside = self._modules.summary(place.path).function_around(place.scope) > 0
+            if inside and self._is_unused(self._contexts.of(place)):
+                severity = Severity.NOTE
+            return diagnostic._replace(
+                severity=severity, context=context, path=way, paths=(way,) * self._keeps_paths
+            )
         files, lacking = candidate.files, self._lacking(diagnostic, candidate.place.path)
         if files:
             lacking = ()
