@@ -3543,3 +3543,30 @@ def test_a_handler_that_only_an_unused_function_makes(tree, use, count):
     root = tree(files)
     config = Config(root=str(root), filename=str(root / "gblock.toml"))
     assert count == len(check([str(root)], config).diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("call", "patch", "count"),
+    [
+        ("multiprocessing.Pool(4).map(len, ['a'])", "monkey.patch_all()", 1),
+        ("multiprocessing.Pool(4).map(len, ['a'])", "monkey.patch_all(thread=False)", 0),
+        ("multiprocessing.Pool(4).map(len, ['a'])", "", 0),
+        ("stub.unary_unary('/a').future(b'')", "monkey.patch_all()", 1),
+        ("stub.unary_unary('/a').future(b'')", "monkey.patch_all(thread=False)", 0),
+    ],
+)
+def test_what_waits_for_a_thread_that_monkey_patching_makes_a_greenlet(tree, call, patch, count):
+    root = tree(
+        {
+            "shop.py": f"from gevent import monkey\n{patch}\nimport grpc, multiprocessing\n"
+            "from flask import Flask\nfrom gevent.pywsgi import WSGIServer\napp = Flask('shop')\n"
+            "stub = grpc.insecure_channel('a')\n"
+            f"@app.route('/')\ndef order():\n    {call}\n    return ''\n"
+            "if __name__ == '__main__':\n    WSGIServer(('', 80), app).serve_forever()\n",
+            "Procfile": "web: python shop.py\n",
+        }
+    )
+    config = Config(root=str(root), filename=str(root / "gblock.toml"))
+    found = check([str(root)], config, min_severity="note").diagnostics
+    named = [one.blocker for one in found]
+    assert count == sum(map(named.count, ("multiprocessing-pool", "grpcio-unary-unary-future")))

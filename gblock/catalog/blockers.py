@@ -210,6 +210,9 @@ class Blocker(Table, frozen=True):
     local: bool = False
     """True if it waits for this machine alone, for a program, a file or a bus: mostly briefly, or
     in set-ups and commands."""
+    threaded: bool = False
+    """True if it waits for a thread of its own, which blocks the hub where monkey patching has made
+    it a greenlet, and nowhere else. So does every blocker of the kind ``spawns``."""
     serves: bool = False
     """True if its symbols make a handler of requests, are one or name a table of them: what blocks
     is each request that the handler serves."""

@@ -201,16 +201,24 @@ class Assessment:
         return () if set(lacking) >= set(self._processes.on_gevent(path)) else lacking
 
     def _is_native(self, diagnostic: Diagnostic, reached: Reached) -> bool:
-        """Return whether what a call starts is a native thread: it comes before the patch."""
-        if reached.context != STARTUP or not self._is_of_kind(diagnostic, "spawns"):
+        """Return whether what a call starts, or waits for, is a native thread.
+
+        It comes before the patch, or its processes leave ``threading`` as it is.
+        """
+        blocker = self._blocker(diagnostic)
+        if blocker is None or not self._is_project:
             return False
-        if not self._is_project:
+        if blocker.kind != "spawns" and not blocker.threaded:
+            return False
+        heads = {way.steps[0].path for way in reached.ways if way.steps}
+        if heads and all(self._contexts.running.of_thread(path) != GREENLET for path in heads):
+            return True
+        if reached.context != STARTUP or blocker.kind != "spawns":
             return False
         starting = [way for way in reached.ways if way.context == STARTUP]
         if any(way.after_patch for way in starting):
             return False
-        heads = {way.steps[0].path for way in starting}
-        return all(map(self._order().precedes_patch, heads))
+        return all(self._order().precedes_patch(way.steps[0].path) for way in starting)
 
     def _with_calls(self, diagnostic: Diagnostic, candidate: Candidate) -> Diagnostic:
         """Return a diagnostic with the calls that run through it, each with its context."""
