@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 else:
     from gblock.lean import NamedTuple
 
+ON_GEVENT = ("gevent", "flask_socketio", "zerorpc")
+"""The packages of which code in such a process imports one."""
 RUNS_ON_GEVENT = re.compile(
-    rb"(?:from|import)[ \t]+(?:gevent|flask_socketio|zerorpc)\b|\basync_mode\b"
+    rb"(?:from|import)[ \t]+(?:%s)\b|\basync_mode\b" % "|".join(ON_GEVENT).encode()
 )
 """The marks of code in a process that runs on gevent and that no server patches."""
 HEADINGS = ("What it does", "Why it blocks the hub", "Use instead", "Limits")

@@ -47,10 +47,14 @@ def reported(root, **options):
     return check([str(root)], config, **options).diagnostics
 
 
-def of_flask(tree, body, helpers="", **options):
+def served(tree, body, helpers="", **options):
     text = FLASK.format(body=textwrap.indent(body, "    "), helpers=helpers)
     root = tree({"app.py": text, "Procfile": "web: gunicorn -k gevent app:app\n"})
-    return [one for one in reported(root, **options) if one.blocker == ID]
+    return reported(root, **options)
+
+
+def of_flask(tree, body, helpers="", **options):
+    return [one for one in served(tree, body, helpers, **options) if one.blocker == ID]
 
 
 SAVED = 'f = request.files["f"]\npath = os.path.join("/tmp", "x.csv")\nf.save(path)\n'
@@ -205,9 +209,8 @@ class Text:
     ],
 )
 def test_what_is_made_of_a_file_that_a_client_sends(tree, body, helpers, blocker):
-    text = FLASK.format(body=textwrap.indent(body, "    "), helpers=helpers)
-    root = tree({"app.py": text, "Procfile": "web: gunicorn -k gevent app:app\n"})
-    assert ([blocker] if blocker else []) == [one.blocker for one in reported(root)]
+    found = [one.blocker for one in served(tree, body, helpers)]
+    assert ([blocker] if blocker else []) == found
 
 
 def test_the_message_says_whose_file_it_is(tree):

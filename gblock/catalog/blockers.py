@@ -225,6 +225,11 @@ class Blocker(Table, frozen=True):
     def __hash__(self) -> int:
         return hash(self.id)
 
+    @property
+    def is_off(self) -> bool:
+        """True if it is off unless selected, whatever its calls are given."""
+        return self.level == "opt-in" and not self.uploaded
+
     def remedy(self, called: str | None = None) -> str:
         """Return the remedy.
 

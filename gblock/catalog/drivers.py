@@ -54,6 +54,11 @@ class Driver(Table, frozen=True):
     """Distributions that take the same strings, or make it cooperative. If a project requires the
     driver and none of them, a string from the environment chooses it."""
 
+    @property
+    def is_off(self) -> bool:
+        """True if it is off unless selected."""
+        return self.level == "opt-in"
+
 
 class DriverArgument(CallArgument, frozen=True, kw_only=True):
     """An argument that is read as a driver string."""

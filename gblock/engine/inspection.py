@@ -105,7 +105,7 @@ class Inspection:
             always = {
                 b.id
                 for b in loaded.blockers
-                if b.uploaded and self.selection.asks_for(b, by_kind[b.kind])
+                if b.uploaded and self.selection.asks_for(b, by_kind[b.kind].name)
             }
         assumed = request.config.assume_cooperative
         known = loaded.only(

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 else:
     from gblock.lean import NamedTuple
 
-_MARKING = (WORDS[0], "zerorpc", *CHOOSING)
-"""The words of the marks of scattered rules: gevent, and packages that may serve on it."""
 _GEVENT = tuple(word.encode() for word in WORDS)
 _STARTING = tuple(word.encode() for word in STARTING)
 _LARGEST = 10_000_000
@@ -197,9 +195,11 @@ class Plan:
         pattern, data = self._remarks.scattered, self._modules.data
         if pattern is None:
             return False
+        from gblock.rule import ON_GEVENT
+
         self._codebase.complete()
         mentioning = self._modules.mentioning
-        return any(pattern.search(data(path)) for word in _MARKING for path in mentioning(word))
+        return any(pattern.search(data(path)) for word in ON_GEVENT for path in mentioning(word))
 
     @cached_property
     def _remarks(self) -> Remarks:

@@ -91,8 +91,7 @@ class Selection:
             rule: The rule that reports its kind.
         """
         name, on = (rule.name, rule.on_by_default) if rule is not None else ("", True)
-        named = bool(self.select & {blocker.id, name, "all"})
-        return self.reports_of(blocker, name) and (on or named)
+        return self.reports_of(blocker, name) and (on or self.asks_for(blocker, name))
 
     def reports_of(self, entry: Blocker | Driver, rule: str) -> bool:
         """Return whether an entry of the catalog is on, considering only its level.
@@ -103,14 +102,13 @@ class Selection:
         """
         if self.ignore & {entry.id, rule}:
             return False
-        if self.select & {entry.id, rule, "all"}:
+        if self.asks_for(entry, rule):
             return True
-        is_off = entry.level == "opt-in" and not getattr(entry, "uploaded", ())
-        return "default" in self.select and not is_off
+        return "default" in self.select and not entry.is_off
 
-    def asks_for(self, blocker: Blocker, rule: type[Rule] | None) -> bool:
-        """Return whether a blocker, its rule or all of them are selected by name."""
-        return bool(self.select & {blocker.id, rule.name if rule is not None else "", "all"})
+    def asks_for(self, entry: Blocker | Driver, rule: str) -> bool:
+        """Return whether an entry, its rule or all of them are selected by name."""
+        return bool(self.select & {entry.id, rule, "all"})
 
     def runs_named(self, name: str) -> bool:
         """Return whether a rule about processes checks files; all of these are on by default."""

@@ -344,7 +344,8 @@ class Parameters:
         modules = self.inference.modules
         if modules.is_frugal:
             return []
-        found = {own}
+        is_used_here = not self._words_of(own).isdisjoint(name.encode() for name in names)
+        found = {own} if is_used_here else set()
         for name in sorted(names):
             mentioning = modules.mentioning(name, whole=True)
             using = [path for path in mentioning if name.encode() in self._words_of(path)]
@@ -352,8 +353,7 @@ class Parameters:
                 near = modules.near(own)
                 using = [path for path in using if path in near]
             found.update(using)
-        words = {name.encode() for name in names}
-        return [path for path in sorted(found) if not words.isdisjoint(self._words_of(path))]
+        return sorted(found)
 
     def _words_of(self, path: str) -> frozenset[bytes]:
         """Return the words in a file's decorators."""

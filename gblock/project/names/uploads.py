@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 UPLOADED = "io.Uploaded"
 """The class that the catalog gives to files that clients send, and to their contents."""
-_SAVING = frozenset({"save"})
-"""Methods of such files that write them to a path."""
+_WRITING = ("save", "write", "copyfileobj")
+"""Methods and functions that write such files: to a path, or to an open file."""
 _OPENING = frozenset({"open", "NamedTemporaryFile", "TemporaryFile", "SpooledTemporaryFile"})
 """Calls that make files, which handlers write an upload to."""
 _TAKING = (kinds.ASSIGNED, kinds.ENTERED, kinds.AUGMENTED)
@@ -161,11 +161,12 @@ class Uploads:
             return False
         summary = self.inference.modules.summary(place.path)
         index = summary.frame(place.scope)
+        by_name = self.inference.calling.calls_by_name(place.path)
         return any(
-            isinstance(call, Call)
-            and summary.frame(call.scope) == index
+            summary.frame(call.scope) == index
             and self._writes(call, expression, Place(place.path, call.scope, call.path))
-            for call in summary.calls
+            for name in _WRITING
+            for call in by_name.get(name, ())
         )
 
     def _writes(self, call: Call, target: Expr, place: Place) -> bool:
@@ -173,7 +174,7 @@ class Uploads:
         callee, given = call.expression.callee, call.expression.positional
         if callee is None or callee.tag != tags.ATTRIBUTE or not given:
             return False
-        if callee.name in _SAVING:
+        if callee.name == "save":
             return given[0] == target and self._is_upload(callee.base, place)
         if callee.name == "write":
             return self._is_at(callee.base, target, place) and self._is_upload(given[0], place)
